@@ -117,7 +117,9 @@ pub use mean::{mean, median, some_mean};
 pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
-pub use predicted::{PredictBasis, PredictFindings, PredictNote, PredictedFlush, predict_findings};
+pub use predicted::{
+    PredictBasis, PredictFindings, PredictNote, PredictedFlush, PredictedProcessors, predict_findings,
+};
 pub use replayed::{
     ReplayChange, ReplayCourse, ReplayFindings, ReplayLatencies, ReplayRow, ReplaySide, ReplayStep, ReplayVerdict,
     prediction_course, prediction_findings, replay_course, replay_findings,

@@ -11,8 +11,12 @@ use crate::{Interval, PathSettings, ReplayFindings, ReplayRow, prediction_findin
 
 /// Share of all requests from which it is told that they are predicted from others.
 const LEAST_SHARE: f64 = 0.01;
-/// What a path without a limit that was not seen gives more, from which it is told.
+/// What a path without a limit that was not seen gives more, and what computing takes longer, from which it is told.
 const LEAST_MORE: f64 = 1.02;
+/// Share of the processors that it can use, from which they are told.
+const NEARLY_ALL: f64 = 0.9;
+/// How many times as many operations it takes, from which unknown processors are told.
+const FAR_MORE: f64 = 1.1;
 
 /// What an application would get on another path.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -106,6 +110,40 @@ pub enum PredictNote {
         /// How many.
         pauses: u64,
     },
+    /// The rate there changes how many threads compute at once, and so how long that takes; or nearly all processors that it can
+    /// use are in use.
+    Processors {
+        /// Processors that the application used when it was captured, with all its threads at work.
+        used_before: f64,
+        /// Processors that it would use there.
+        used: f64,
+        /// Processors that it can use.
+        usable: f64,
+        /// How many times as long as when it was captured computing takes.
+        longer: f64,
+        /// Operations a second that these processors allow at most.
+        at_most_per_second: f64,
+        /// The same if everything else on the machine grows as much as the application, as its clients there do; `null` where
+        /// that makes no difference.
+        beside_as_many_at_most_per_second: Option<f64>,
+    },
+    /// The capture does not tell how much processor time its operations take, which may allow fewer of them.
+    ProcessorsUnknown,
+}
+
+/// What processors do there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PredictedProcessors {
+    /// Processors that the application used when it was captured, with all its threads at work.
+    pub before: f64,
+    /// Processors that it would use there.
+    pub there: f64,
+    /// Processors that it can use.
+    pub usable: f64,
+    /// Processors that it can use if everything else grows as much.
+    pub beside_as_many: f64,
+    /// How many times as long as when it was captured computing takes.
+    pub longer: f64,
 }
 
 /// What a prediction was made from.
@@ -131,6 +169,8 @@ pub struct PredictBasis<'a> {
     pub is_whole: bool,
     /// Pauses of the capture that last until another lane's sync has ended.
     pub waits: u64,
+    /// What processors do there, if the capture tells.
+    pub processors: Option<PredictedProcessors>,
 }
 
 impl PredictFindings {
@@ -170,7 +210,27 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
         (basis.waits > 0).then_some(PredictNote::WaitsForSyncs { pauses: basis.waits }),
     ];
     notes.extend(sums.into_iter().flatten());
+    notes.extend(of_processors(&operations, basis.processors));
     PredictFindings { operations, flush, notes }
+}
+
+/// What is told of processors.
+fn of_processors(operations: &ReplayFindings, processors: Option<PredictedProcessors>) -> Option<PredictNote> {
+    let Some(PredictedProcessors { before, there, usable, beside_as_many, longer }) = processors else {
+        let times = operations.whole.rate.ratio?.value;
+        return (times >= FAR_MORE).then_some(PredictNote::ProcessorsUnknown);
+    };
+    let is_told = !(1.0 / LEAST_MORE..LEAST_MORE).contains(&longer) || there >= NEARLY_ALL * usable;
+    let each = operations.whole.after.per_second.value / there;
+    let differs = beside_as_many * LEAST_MORE < usable;
+    is_told.then(|| PredictNote::Processors {
+        used_before: before,
+        used: there,
+        usable,
+        longer,
+        at_most_per_second: each * usable,
+        beside_as_many_at_most_per_second: differs.then_some(each * beside_as_many),
+    })
 }
 
 /// What a fitted model knows too little of.
@@ -273,6 +333,7 @@ mod tests {
         folded_bytes: None,
         is_whole: true,
         waits: 0,
+        processors: None,
     };
 
     #[test]
@@ -321,6 +382,34 @@ mod tests {
         assert!(matches!(&buffered[..], [PredictNote::StandIn { .. }]), "{buffered:?}");
         let unknown = Fitted { error: BTreeMap::new(), ..random };
         assert_eq!(notes(&unknown, &within, None), [PredictNote::NoInterval]);
+    }
+
+    #[test]
+    fn processors_are_told_where_they_matter_or_are_not_known() {
+        let before = captured(OperationKind::Read, 1_000_000);
+        let seen = |longer, there| PredictedProcessors { before: 0.5, there, usable: 2.0, beside_as_many: 2.0, longer };
+        let notes = |after: &Captured, processors| {
+            let basis = PredictBasis { processors, ..PLAIN };
+            predict_findings(&before, std::slice::from_ref(after), &basis).notes
+        };
+        assert!(notes(&before, Some(seen(1.0, 0.5))).is_empty());
+        for (longer, there, at_most_per_second) in [(1.5, 1.0, 2000.0), (0.5, 0.2, 10_000.0), (1.0, 1.9, 1052.6)] {
+            let found = notes(&before, Some(seen(longer, there)));
+            let [PredictNote::Processors { used, at_most_per_second: most, .. }] = &found[..] else {
+                panic!("{found:?}")
+            };
+            assert!(*used == there && (most / at_most_per_second - 1.0).abs() < 1e-3, "{most}");
+        }
+        let grown = PredictedProcessors { beside_as_many: 1.5, ..seen(1.5, 1.0) };
+        let [PredictNote::Processors { beside_as_many_at_most_per_second, .. }] = notes(&before, Some(grown))[..]
+        else {
+            panic!()
+        };
+        assert_eq!(beside_as_many_at_most_per_second, Some(1500.0));
+        // Twice as many of unknown cost; as many cost what they did.
+        let twice = captured(OperationKind::Read, 500_000);
+        assert_eq!(notes(&twice, None), [PredictNote::ProcessorsUnknown]);
+        assert!(notes(&before, None).is_empty());
     }
 
     #[test]

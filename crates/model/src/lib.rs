@@ -22,6 +22,7 @@ mod prediction;
 pub mod reproduction;
 mod request_fault;
 mod setting;
+mod sharing;
 mod stack;
 mod system;
 mod variation;
@@ -38,6 +39,7 @@ pub use prediction::{
 };
 pub use request_fault::{FaultSequence, RequestFault};
 pub use setting::{Allocation, Array, Setting};
+pub use sharing::lengthened;
 pub use stack::{Observed, Stack};
 pub use system::{
     Adapter, Bus, BusLayout, Cost, Disk, FileCache, Gather, Host, Network, Pci, PublishedFigures, Relay, Reorder, Rung,

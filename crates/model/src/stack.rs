@@ -63,7 +63,7 @@ struct Transfer {
 }
 
 /// The path of a [`System`] under one [`Setting`], for one run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Stack {
     clock: Moment,
     event_queue: EventQueue,

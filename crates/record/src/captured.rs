@@ -6,7 +6,7 @@
 use halfpower_spec::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AwaitedSync, OperationKind};
+use crate::{AwaitedSync, CapturedProcessors, OperationKind};
 
 /// What an application asked of its files over a time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -34,6 +34,12 @@ pub struct Captured {
     /// The pauses, or parts of them, in which a lane waited for a sync by another one, likewise; empty if that was not seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<AwaitedSync>,
+    /// Threads that asked; 0 if that is not known.
+    #[serde(default)]
+    pub threads: u32,
+    /// What processors did meanwhile; `None` if that was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<CapturedProcessors>,
 }
 
 /// Where a capture comes from.

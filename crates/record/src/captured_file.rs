@@ -97,6 +97,9 @@ fn contradiction(captured: &Captured) -> Option<&'static str> {
             return Some("an operation is beyond the end of any file");
         }
     }
+    if captured.processors.is_some_and(|processors| !processors.is_possible()) {
+        return Some("more processors were used than it has");
+    }
     let known = |wait: &AwaitedSync| {
         let ends = wait.at_ns.checked_add(wait.took_ns);
         let slice = captured.slices.get(wait.slice as usize);
@@ -115,6 +118,7 @@ fn contradiction(captured: &Captured) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CapturedProcessors;
     use crate::captured::tests::captured;
 
     fn read(text: &str) -> Result<Captured, RecordError> {
@@ -162,6 +166,10 @@ mod tests {
                 let mut broken = captured();
                 broken.operations.swap(0, 3);
                 broken
+            }),
+            ("more processors", {
+                let seen = CapturedProcessors { count: 2, own: 2.5, others: 0.0, quota: None, ready: None };
+                Captured { processors: Some(seen), ..captured() }
             }),
             ("a wait", Captured { awaited: vec![AwaitedSync { took_ns: 2_000_000, ..waited() }], ..captured() }),
             ("a wait", Captured { awaited: vec![AwaitedSync { lane: 2, ..waited() }], ..captured() }),

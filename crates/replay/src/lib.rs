@@ -19,4 +19,4 @@ pub use error::ReplayError;
 pub use files::{ReplayPlace, has_one_file};
 pub use pace::Pace;
 pub use real::{ReplaySettings, Replayed, laid_out_bytes, replay};
-pub use simulated::{FlushBy, SimulatedPlace, SimulatedRound, simulated_round};
+pub use simulated::{FlushBy, Processors, SimulatedPlace, SimulatedRound, UsedProcessors, simulated_round};

@@ -429,12 +429,11 @@ fn gathered(captured: &Captured, lanes: &mut [Lane], span_ns: u64, started_unix_
         source: CaptureSource::Replay,
         started_unix_ms,
         slices: vec![span_ns.max(ended_ns.unwrap_or(0))],
-        left_out: 0,
-        cut: 0,
         files: captured.files.clone(),
         lanes: captured.lanes,
         operations,
         awaited,
+        ..Captured::default()
     }
 }
 

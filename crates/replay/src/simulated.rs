@@ -8,12 +8,16 @@
 //!
 //! A lane that has ended its script begins again at once, until the slowest lane has ended it once: that is a round. A pause
 //! that is a wait for another lane's sync ([`crate::waits`]) lasts until that sync has ended here, and commits that lanes share
-//! ([`crate::commits`]) are shared as the syncs here allow.
+//! ([`crate::commits`]) are shared as the syncs here allow. Where the capture tells what processors did, lanes share them here,
+//! too ([`Processors`]).
 
 mod address;
 mod dirty;
 mod place;
+mod processors;
 mod round;
+mod thinking;
 
 pub use place::{FlushBy, SimulatedPlace};
-pub use round::{SimulatedRound, simulated_round};
+pub use processors::Processors;
+pub use round::{SimulatedRound, UsedProcessors, simulated_round};

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use halfpower_model::{Fitted, Setting, System, systems};
-use halfpower_record::{AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
-use halfpower_replay::{FlushBy, Pace, SimulatedPlace, SimulatedRound, simulated_round};
+use halfpower_record::{
+    AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, CapturedProcessors, OperationKind,
+};
+use halfpower_replay::{FlushBy, Pace, Processors, SimulatedPlace, SimulatedRound, simulated_round};
 use halfpower_spec::{Pattern, SimulatedDisk};
 
 /// 4 KiB take 88,192 ns and 8 KiB 96,384 ns; a flush takes 1 ms.
@@ -457,4 +459,81 @@ fn syncs_that_are_made_side_by_side_are_no_group_commit() {
     before.operations.sort_by_key(|one| one.at_ns);
     before.lanes = 8;
     assert_eq!(on_disk(&before, Pace::default(), DISK).captured.awaited, []);
+}
+
+/// Readers that compute for this long before each read, on two processors, of which each used a part.
+fn computing_readers(lanes: u32, computes_ns: u64, took_ns: u64, ready: f64) -> Captured {
+    let each_ns = computes_ns + took_ns;
+    let turns = 200;
+    let read = |lane: u32, turn: u64| {
+        operation(lane, OperationKind::Read, turn * each_ns + computes_ns, took_ns, (turn << 20, 4096))
+    };
+    let all = (0..lanes).flat_map(|lane| (0..turns).map(move |turn| read(lane, turn))).collect();
+    // A lane computes all the time in which it does not wait for a processor.
+    let waiting = f64::from(lanes) * computes_ns as f64 / each_ns as f64;
+    let seen = CapturedProcessors { count: 2, own: waiting - ready, others: 0.0, quota: None, ready: Some(ready) };
+    Captured { threads: lanes, processors: Some(seen), ..captured(lanes, turns * each_ns, all) }
+}
+
+fn sharing(before: &Captured, constants: &str) -> SimulatedRound {
+    let processors = Processors::of(before).unwrap();
+    let place = || SimulatedPlace::disk(&disk(constants), before, 1);
+    processors.round(before, Pace::default(), 0.0, place)
+}
+
+fn per_second(round: &SimulatedRound) -> f64 {
+    round.captured.operations.len() as f64 / (round.captured.slices[0] as f64 / 1e9)
+}
+
+/// A disk that takes this time for 4 KiB of each lane, however many there are.
+fn taking(us: u64) -> String {
+    format!("fixed={us}us,rate=1000GB/s,disks=64,flush=1ms")
+}
+
+#[test]
+fn processors_bound_what_a_faster_disk_gives() {
+    // Eight readers of 100 us and 10 ms: 0.08 of two processors. A disk of 10 us would give 72,000 a second to eight
+    // processors; two that are full give 20,000.
+    let before = computing_readers(8, 100_000, 10_000_000, 0.0);
+    let round = sharing(&before, &taking(10));
+    let alone = simulated_round(&before, Pace::default(), SimulatedPlace::disk(&disk(&taking(10)), &before, 1));
+    assert!(per_second(&alone) > 65_000.0, "{}", per_second(&alone));
+    assert!((19_000.0..20_050.0).contains(&per_second(&round)), "{}", per_second(&round));
+    let used = round.processors.unwrap();
+    assert!((1.9..2.005).contains(&used.there) && (0.07..0.09).contains(&used.before), "{used:?}");
+    assert!((3.3..4.1).contains(&used.longer), "{used:?}");
+}
+
+#[test]
+fn processors_that_suffice_change_nothing() {
+    let before = computing_readers(2, 100_000, 1_000_000, 0.0);
+    for us in [5, 100, 5000] {
+        let round = sharing(&before, &taking(us));
+        let alone = simulated_round(&before, Pace::default(), SimulatedPlace::disk(&disk(&taking(us)), &before, 1));
+        assert_eq!(round.captured, alone.captured);
+        assert_eq!(round.processors.unwrap().more, 0.0);
+    }
+    // On the disk where it was captured each lane waits for others as it did.
+    let before = computing_readers(8, 400_000, 1_000_000, 0.8);
+    let round = sharing(&before, "fixed=1000us,rate=1000GB/s,disks=64,flush=1ms");
+    assert!(round.processors.unwrap().more.abs() < 0.05, "{:?}", round.processors);
+}
+
+#[test]
+fn behind_a_slower_disk_nobody_waits_for_processors() {
+    // Half of each pause of 400 us was a wait for a processor; behind a disk of 20 ms none is left.
+    let before = computing_readers(8, 400_000, 800_000, 8.0 / 6.0);
+    let round = sharing(&before, &taking(20_000));
+    let truth = 8.0 / 20.2e-3;
+    assert!((per_second(&round) / truth - 1.0).abs() < 2e-3, "{} of {truth}", per_second(&round));
+    let used = round.processors.unwrap();
+    assert!((0.49..0.55).contains(&used.longer), "{used:?}");
+}
+
+#[test]
+fn a_capture_that_does_not_tell_has_no_processors() {
+    assert_eq!(Processors::of(&reads(50_000)), None);
+    let before = computing_readers(4, 100_000, 100_000, 0.0);
+    let used = Processors::of(&before).unwrap().in_open_loop(Pace { open: true, speed: 3.0 });
+    assert!((used.there / used.before - 3.0).abs() < 1e-9 && used.more == 0.0, "{used:?}");
 }

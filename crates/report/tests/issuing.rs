@@ -120,10 +120,23 @@ fn what_a_use_is_advised_has_no_row_of_its_own() {
     assert!(verdict.contains("for reads direct I/O in huge pages, "), "{verdict}");
 }
 
-fn first_screen(study: &StudyFindings) -> String {
+fn screen(study: &StudyFindings, width: usize) -> String {
     let mut out = Vec::new();
-    halfpower_report::terminal(study, None, &Style { width: 120, colour: false }, &mut out).unwrap();
-    String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    halfpower_report::terminal(study, None, &Style { width, colour: false }, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn first_screen(study: &StudyFindings) -> String {
+    screen(study, 120).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_result_that_does_not_fit_beside_its_setting_stands_below_it() {
+    let study = StudyFindings { issuing: study().issuing, ..quiet_study().0 };
+    let text = screen(&study, 80);
+    let below = "huge pages (--iomem huge)\n                           2,400 MB/s instead of 1,200 MB/s\n";
+    assert!(text.contains(below) && text.contains("1,626 MB/s \u{b1}2%\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]

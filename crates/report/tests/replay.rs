@@ -1,6 +1,8 @@
 //! Checks the screen, the JSON and the page of an application that was asked again.
 
-use halfpower_analyse::{PredictBasis, predict_findings, prediction_course, replay_course, replay_findings};
+use halfpower_analyse::{
+    PredictBasis, PredictedProcessors, predict_findings, prediction_course, replay_course, replay_findings,
+};
 use halfpower_record::{AwaitedSync, Captured, CapturedFile, CapturedOperation, OperationKind};
 use halfpower_report::{ReplayAsked, ReplayHead, predict_html, replay_html, replay_json, replay_table, replay_text};
 use serde_json::Value;
@@ -197,6 +199,13 @@ fn a_prediction_has_the_same_page() {
         folded_bytes: None,
         is_whole: true,
         waits: 1200,
+        processors: Some(PredictedProcessors {
+            before: 0.5,
+            there: 1.9,
+            usable: 2.0,
+            beside_as_many: 1.0,
+            longer: 3.1,
+        }),
     };
     let findings = predict_findings(&before, std::slice::from_ref(&there), &basis);
     let mut out = Vec::new();
@@ -209,6 +218,8 @@ fn a_prediction_has_the_same_page() {
         "there",
         "not synced",
         "1,200 pauses",
+        "would use 1.90 of the 2.00 that it can have. What it computes takes 3.1 times as long.",
+        "if what else runs there grows as much",
         "(group commit): 1.01 when it was captured, 1.00 there",
     ] {
         assert!(page.contains(told), "{told} is missing");

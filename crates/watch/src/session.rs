@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use halfpower_os::processor;
-use halfpower_record::{Captured, DeviceUse, Unseen, WatchCost, Watched, WatchedProcessors};
+use halfpower_record::{Captured, CapturedProcessors, DeviceUse, Unseen, WatchCost, Watched, WatchedProcessors};
 
 use crate::WatchError;
 use clock::{monotonic_ns, unix_ms};
@@ -264,8 +264,10 @@ impl Session {
             Asked::Disk { device, .. } => format!("everybody on {device}"),
             Asked::Processes { .. } | Asked::Group { .. } => watched.subject.name.clone(),
         };
+        let processors = CapturedProcessors::of(&watched);
+        let started_unix_ms = self.started_unix_ms;
         let captured = self.tracing.captured();
-        let captured = captured.map(|captured| Captured { subject, started_unix_ms: self.started_unix_ms, ..captured });
+        let captured = captured.map(|captured| Captured { subject, started_unix_ms, processors, ..captured });
         Ok((watched, captured))
     }
 

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use halfpower_analyse::{Ceilings, Interval, PredictBasis, PredictFindings, predict_findings, prediction_course};
+use halfpower_analyse::{
+    Ceilings, Interval, PredictBasis, PredictFindings, PredictedProcessors, predict_findings, prediction_course,
+};
 use halfpower_experiments::commits::{FlushAlone, flush_alone};
 use halfpower_measure::{SimulatedPath, simulated_path};
 use halfpower_model::{Demand, Fitted, PathConstants, likely_factor};
 use halfpower_record::{Captured, read_capture};
-use halfpower_replay::{FlushBy, Pace, SimulatedPlace, SimulatedRound, simulated_round};
+use halfpower_replay::{FlushBy, Pace, Processors, SimulatedPlace, SimulatedRound, UsedProcessors, simulated_round};
 use halfpower_spec::{Bytes, Direction, Pattern, SimulatedDisk, SimulatedSystem, Target, format};
 
 use super::again::Outputs;
@@ -42,14 +44,14 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
     if captured.operations.is_empty() {
         bail!("{}: it holds no operation, so nothing can be predicted; capture a longer time", args.capture.display());
     }
-    let pace = args.speed.pace();
+    let asked = Asked::of(&captured, args.speed.pace());
     let predicted = match &args.on.target {
-        Target::Simulated(disk) => on_disk(disk, &captured, pace),
-        Target::System(system) => on_system(system, &captured, pace, &args.on.words)?,
-        Target::Path(path) => on_study(path, &captured, pace)?,
+        Target::Simulated(disk) => on_disk(disk, &asked),
+        Target::System(system) => on_system(system, &asked, &args.on.words)?,
+        Target::Path(path) => on_study(path, &asked)?,
         Target::Several(_) | Target::Share(_) | Target::Null => bail!("{}: name a study of it", args.on.words),
     };
-    let findings = predicted.findings(&captured);
+    let findings = predicted.findings(&asked);
     let place = match &predicted.device {
         Some(device) => format!("{} ({device})", args.on.words),
         None => args.on.words.clone(),
@@ -71,6 +73,41 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
     Ok(())
 }
 
+/// What is asked of a model.
+struct Asked<'a> {
+    captured: &'a Captured,
+    pace: Pace,
+    /// The processors that lanes share, if the capture tells.
+    processors: Option<Processors>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(captured: &'a Captured, pace: Pace) -> Self {
+        // Without pauses nothing is known of what is computed.
+        let processors = if pace.has_pauses() { Processors::of(captured) } else { None };
+        Self { captured, pace, processors }
+    }
+
+    /// A round of places that are alike; `near` is another such round, from which it is found sooner.
+    fn round(&self, near: Option<&SimulatedRound>, place: impl Fn() -> SimulatedPlace) -> SimulatedRound {
+        match &self.processors {
+            Some(processors) if !self.pace.open => {
+                let more = near.and_then(|near| near.processors).map_or(0.0, |near| near.more);
+                processors.round(self.captured, self.pace, more, place)
+            }
+            _ => simulated_round(self.captured, self.pace, place()),
+        }
+    }
+
+    /// What processors do in a round, or would have to do.
+    fn used(&self, round: &SimulatedRound) -> Option<PredictedProcessors> {
+        let in_open_loop = || Some(self.processors?.in_open_loop(self.pace));
+        let UsedProcessors { before, there, usable, beside_as_many, longer, .. } =
+            round.processors.or_else(in_open_loop)?;
+        Some(PredictedProcessors { before, there, usable, beside_as_many, longer })
+    }
+}
+
 /// What a model says.
 struct Predicted {
     /// What it says of the path as it is known.
@@ -90,7 +127,7 @@ struct Predicted {
 }
 
 impl Predicted {
-    fn findings(&self, captured: &Captured) -> PredictFindings {
+    fn findings(&self, asked: &Asked<'_>) -> PredictFindings {
         let basis = PredictBasis {
             fitted: self.fitted.as_ref(),
             demands: &self.round.demands,
@@ -102,9 +139,10 @@ impl Predicted {
             folded_bytes: self.round.folded_bytes,
             is_whole: self.round.is_whole,
             waits: self.round.waits,
+            processors: asked.used(&self.round),
         };
         let known = std::slice::from_ref(&self.round.captured);
-        predict_findings(captured, if self.draws.is_empty() { known } else { &self.draws }, &basis)
+        predict_findings(asked.captured, if self.draws.is_empty() { known } else { &self.draws }, &basis)
     }
 }
 
@@ -113,13 +151,14 @@ fn draws(captured: &Captured) -> u32 {
     (OPERATIONS / captured.operations.len().max(1) as u64).clamp(DRAWS.0, DRAWS.1) as u32
 }
 
-fn on_disk(disk: &SimulatedDisk, captured: &Captured, pace: Pace) -> Predicted {
-    let round = |seed| simulated_round(captured, pace, SimulatedPlace::disk(disk, captured, seed));
+fn on_disk(disk: &SimulatedDisk, asked: &Asked<'_>) -> Predicted {
+    let round = |seed, near| asked.round(near, || SimulatedPlace::disk(disk, asked.captured, seed));
     let varies = disk.noise > 0.0 || disk.jitter > 0.0;
-    let count = if varies { draws(captured) } else { 0 };
+    let count = if varies { draws(asked.captured) } else { 0 };
+    let known = round(0, None);
     Predicted {
-        round: round(0),
-        draws: (1..=u64::from(count)).map(|seed| round(seed).captured).collect(),
+        draws: (1..=u64::from(count)).map(|seed| round(seed, Some(&known)).captured).collect(),
+        round: known,
         at_most: None,
         if_limited: None,
         fitted: None,
@@ -128,10 +167,10 @@ fn on_disk(disk: &SimulatedDisk, captured: &Captured, pace: Pace) -> Predicted {
     }
 }
 
-fn on_system(system: &SimulatedSystem, captured: &Captured, pace: Pace, words: &str) -> Result<Predicted> {
+fn on_system(system: &SimulatedSystem, asked: &Asked<'_>, words: &str) -> Result<Predicted> {
     match simulated_path(system)? {
         SimulatedPath::Machine(stack) => Ok(Predicted {
-            round: simulated_round(captured, pace, SimulatedPlace::machine(*stack)),
+            round: asked.round(None, || SimulatedPlace::machine((*stack).clone())),
             draws: Vec::new(),
             at_most: None,
             if_limited: None,
@@ -141,19 +180,19 @@ fn on_system(system: &SimulatedSystem, captured: &Captured, pace: Pace, words: &
         }),
         SimulatedPath::Calibrated { fitted, disks, chunk } => {
             let on = Devices { fitted, layout: (disks, chunk), flush: None };
-            on.predicted(captured, pace).with_context(|| words.to_string())
+            on.predicted(asked).with_context(|| words.to_string())
         }
     }
 }
 
-fn on_study(study: &Path, captured: &Captured, pace: Pace) -> Result<Predicted> {
+fn on_study(study: &Path, asked: &Asked<'_>) -> Result<Predicted> {
     let name = || study.display().to_string();
     let analysed = Analysed::of(&opened(study)?)?;
     let fitted = calibrated(&analysed, Ceilings::Device).with_context(name)?.fitted;
     let flush = flush_alone(&analysed.findings.rows.commits.commits).map(|flush| DeviceFlush::of(flush, &fitted));
     let device = analysed.findings.device.as_ref().map(|device| device.name.clone());
     let on = Devices { fitted, layout: (1, None), flush };
-    let predicted = on.predicted(captured, pace).with_context(name)?;
+    let predicted = on.predicted(asked).with_context(name)?;
     Ok(Predicted { device, ..predicted })
 }
 
@@ -196,7 +235,7 @@ struct Devices {
 }
 
 impl Devices {
-    fn predicted(self, captured: &Captured, pace: Pace) -> Result<Predicted> {
+    fn predicted(self, asked: &Asked<'_>) -> Result<Predicted> {
         let flush = |factor: f64| match self.flush {
             Some(DeviceFlush { ns, most, counted }) => {
                 FlushBy::Device { ns: (ns.value * factor).round() as u64, most, counted }
@@ -204,10 +243,11 @@ impl Devices {
             None => FlushBy::Captured,
         };
         let flush_ns = self.flush.map(|flush| flush.ns);
-        let round = |fitted: &Fitted, factor: f64| {
-            simulated_round(captured, pace, SimulatedPlace::fitted(fitted, self.layout, captured, flush(factor)))
+        let round = |fitted: &Fitted, factor: f64, near: Option<&SimulatedRound>| {
+            asked.round(near, || SimulatedPlace::fitted(fitted, self.layout, asked.captured, flush(factor)))
         };
-        let known = round(&self.fitted, 1.0);
+        let known = round(&self.fitted, 1.0, None);
+        let near = Some(&known);
         if let Some(missing) = known.demands.iter().find(|demand| self.lacks(demand)) {
             let direction = missing.direction;
             bail!(
@@ -217,11 +257,11 @@ impl Devices {
         }
         let deviation = flush_ns.map_or(0.0, |ns| ns.relative_reach() / NORMAL);
         let varies = !self.fitted.error.is_empty() || deviation > 0.0;
-        let count = if varies { draws(captured) } else { 0 };
-        let likely = |number: u32| round(&self.fitted.likely(number), likely_factor(deviation, number)).captured;
+        let count = if varies { draws(asked.captured) } else { 0 };
+        let likely = |number: u32| round(&self.fitted.likely(number), likely_factor(deviation, number), near).captured;
         let draws = (1..=count).map(likely).collect();
-        let at_most = self.fitted.at_most().map(|most| round(&most, 1.0).captured);
-        let if_limited = self.fitted.limited().map(|limited| round(&limited, 1.0).captured);
+        let at_most = self.fitted.at_most().map(|most| round(&most, 1.0, near).captured);
+        let if_limited = self.fitted.limited().map(|limited| round(&limited, 1.0, near).captured);
         Ok(Predicted { round: known, draws, at_most, if_limited, flush_ns, device: None, fitted: Some(self.fitted) })
     }
 

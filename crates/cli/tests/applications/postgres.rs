@@ -101,6 +101,11 @@ impl Postgres<'_> {
 }
 
 impl Pgbench {
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.0.as_ref().expect("it was not waited for").id()
+    }
+
     /// Waits for its end; the commits a second.
     pub fn commits_per_second(mut self) -> f64 {
         let output = self.0.take().expect("it was not waited for").wait_with_output().unwrap();

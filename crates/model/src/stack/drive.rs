@@ -60,7 +60,7 @@ struct Pass {
 }
 
 /// A drive.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Drive {
     geometry: Geometry,
     overhead_ps: u64,

@@ -39,7 +39,7 @@ pub enum Event {
 type Entry = (Moment, u64, Event);
 
 /// The queue of future events.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EventQueue {
     events: BinaryHeap<Reverse<Entry>>,
     arrivals: u64,

@@ -67,7 +67,7 @@ impl Asked {
 }
 
 /// The cache of one volume with one file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FileCache {
     constants: Constants,
     allocation: Allocation,

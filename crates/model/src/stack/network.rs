@@ -14,7 +14,7 @@ const KIB: u64 = 1024;
 const PIECE: u64 = 64 * KIB;
 
 /// The connection between a client and the machine with the disks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Network {
     constants: Constants,
     client: Processors,

@@ -1,7 +1,7 @@
 //! Stores values in flight in reusable slots, so that a run in steady state allocates nothing.
 
 /// Values by number.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Slab<T> {
     values: Vec<T>,
     free: Vec<u32>,

@@ -40,7 +40,7 @@ struct DriveCommand {
 }
 
 /// Adapters, buses and drives.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Transport {
     storing: bool,
     shared: bool,

@@ -37,6 +37,8 @@ pub struct SimulatedPlace {
     /// Bytes that it holds.
     pub(super) capacity: u64,
     pub(super) flush: FlushBy,
+    /// Whether operations take the time that was captured, and ask nothing of the path.
+    pub(super) as_captured: bool,
 }
 
 /// A model, told how a request goes to it.
@@ -60,13 +62,19 @@ impl SimulatedPlace {
         let disk = SimulatedDisk { size: Bytes(capacity), ..disk.clone() };
         let path = DiskPath::new(&disk, seed).issued_by(captured.lanes.max(1));
         let flush = if disk.flush.is_some() { FlushBy::Path } else { FlushBy::Captured };
-        Self { path: Path::Disk(Box::new(path)), capacity, flush }
+        Self { path: Path::Disk(Box::new(path)), capacity, flush, as_captured: false }
+    }
+
+    /// The path where it was captured: each operation takes the time that it took.
+    pub(super) fn as_captured() -> Self {
+        let path = Path::Disk(Box::new(DiskPath::new(&SimulatedDisk::default(), 0)));
+        Self { path, capacity: u64::MAX, flush: FlushBy::Captured, as_captured: true }
     }
 
     /// A machine made of parts.
     pub fn machine(stack: Stack) -> Self {
         let capacity = stack.bytes();
-        Self { path: Path::Machine(Box::new(stack)), capacity, flush: FlushBy::Path }
+        Self { path: Path::Machine(Box::new(stack)), capacity, flush: FlushBy::Path, as_captured: false }
     }
 
     /// `disks` calibrated devices, striped in chunks of these bytes, or else one after the other, and large enough for all
@@ -95,7 +103,7 @@ impl SimulatedPlace {
         }
         let path = FittedPath::new(fitted, layout);
         let capacity = path.bytes();
-        Self { path: Path::Fitted(Box::new(path), ways), capacity, flush }
+        Self { path: Path::Fitted(Box::new(path), ways), capacity, flush, as_captured: false }
     }
 }
 

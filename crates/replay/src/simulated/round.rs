@@ -10,6 +10,7 @@ use halfpower_spec::{Direction, Pattern};
 use super::address::{Address, continuing};
 use super::dirty::Dirty;
 use super::place::{FlushBy, SimulatedPlace};
+use super::thinking::Thinking;
 use crate::Pace;
 use crate::commits::{Commit, Commits, Group, Led, Section};
 use crate::waits::{Waits, waits};
@@ -41,11 +42,30 @@ pub struct SimulatedRound {
     pub waits: u64,
     /// Whether the model's path says how long a flush takes.
     pub path_flushes: bool,
+    /// What processors did, if lanes shared them.
+    pub processors: Option<UsedProcessors>,
 }
 
-/// Asks `captured` of a place, at this pace, for a round.
+/// What processors did in a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UsedProcessors {
+    /// Processors that the application used when it was captured, with all its lanes at work.
+    pub before: f64,
+    /// Processors that it uses there.
+    pub there: f64,
+    /// Processors that it can use.
+    pub usable: f64,
+    /// Processors that it can use if everything else grows as much.
+    pub beside_as_many: f64,
+    /// How many times its own length computing takes more than when it was captured; below 0 if it takes less.
+    pub more: f64,
+    /// How many times as long as when it was captured computing takes.
+    pub longer: f64,
+}
+
+/// Asks `captured` of a place, at this pace, for a round; each lane has processors of its own.
 pub fn simulated_round(captured: &Captured, pace: Pace, place: SimulatedPlace) -> SimulatedRound {
-    let mut round = Round::new(captured, pace, place);
+    let mut round = Round::new(captured, Thinking::as_captured(pace), place);
     round.run();
     round.into_result()
 }
@@ -119,11 +139,11 @@ struct File {
     under_way: BTreeSet<u32>,
 }
 
-struct Round<'a> {
+pub(super) struct Round<'a> {
     captured: &'a Captured,
     /// Time that was captured.
     span_ns: u64,
-    pace: Pace,
+    thinking: Thinking,
     place: SimulatedPlace,
     address: Address,
     continues: Vec<bool>,
@@ -171,7 +191,8 @@ fn after_ns(moment: Moment, ns: u64) -> Moment {
 }
 
 impl<'a> Round<'a> {
-    fn new(captured: &'a Captured, pace: Pace, place: SimulatedPlace) -> Self {
+    pub fn new(captured: &'a Captured, thinking: Thinking, place: SimulatedPlace) -> Self {
+        let pace = thinking.pace;
         let scripts = captured.scripts();
         let commits = if pace.open { Commits::default() } else { Commits::of(captured, &scripts) };
         let waits = if pace.open { Waits::default() } else { waits(captured, &scripts, &commits) };
@@ -183,7 +204,7 @@ impl<'a> Round<'a> {
         Self {
             captured,
             span_ns: captured.span_ns(),
-            pace,
+            thinking,
             place,
             address: Address::of(captured),
             continues: continuing(captured),
@@ -213,7 +234,7 @@ impl<'a> Round<'a> {
     }
 
     /// Until the round has ended and nothing is in progress.
-    fn run(&mut self) {
+    pub fn run(&mut self) {
         for lane in 0..self.lanes.len() as u32 {
             if !self.lanes[lane as usize].script.steps.is_empty() {
                 self.rest(lane, Moment::default());
@@ -238,12 +259,12 @@ impl<'a> Round<'a> {
         if let Some((section, step)) = state.leads {
             state.doing = Doing::Rests;
             let pause_ns = self.lanes[section.lane as usize].script.steps[step].think_ns;
-            self.rest_until(lane, after_ns(now, self.pace.shortened_ns(pause_ns)), now);
+            self.pause(lane, pause_ns, now);
             return;
         }
         if let Some(commit) = self.commits.next(lane, state.step, state.committed) {
             state.doing = Doing::Comes;
-            self.rest_until(lane, after_ns(now, self.pace.shortened_ns(commit.think_ns)), now);
+            self.pause(lane, commit.think_ns, now);
             return;
         }
         let (doing, due_ns, pause_ns) = match state.script.steps.get(state.step) {
@@ -253,18 +274,26 @@ impl<'a> Round<'a> {
         state.doing = doing;
         let pause_ns = self.commits.rest_ns(lane, state.step).unwrap_or(pause_ns);
         if let Some(wait) = self.waits.at(lane, state.step) {
-            let thought = after_ns(now, self.pace.shortened_ns(wait.think_ns));
-            let after_ns = self.pace.shortened_ns(wait.after_ns);
-            let waiter = Waiter { lane, pass: state.pass, thought, after_ns };
+            let pass = state.pass;
+            let thought = after_ns(now, self.thinking.pause_ns(wait.think_ns, pass));
+            let after_ns = self.thinking.pause_ns(wait.after_ns, pass);
+            let waiter = Waiter { lane, pass, thought, after_ns };
             self.rest_until_sync(waiter, (wait.lane, wait.step), now);
             return;
         }
-        let at = if self.pace.open {
-            after_ns(state.round_began, self.pace.shortened_ns(due_ns))
+        if self.thinking.pace.open {
+            let at = after_ns(state.round_began, self.thinking.pace.shortened_ns(due_ns));
+            self.rest_until(lane, at, now);
         } else {
-            after_ns(now, self.pace.shortened_ns(pause_ns))
-        };
-        self.rest_until(lane, at, now);
+            self.pause(lane, pause_ns, now);
+        }
+    }
+
+    /// Lets a lane rest for a pause that was captured.
+    fn pause(&mut self, lane: u32, pause_ns: u64, now: Moment) {
+        let pass = self.lanes[lane as usize].pass;
+        let lasts_ns = self.thinking.pause_ns(pause_ns, pass);
+        self.rest_until(lane, after_ns(now, lasts_ns), now);
     }
 
     fn rest_until(&mut self, lane: u32, at: Moment, now: Moment) {
@@ -349,7 +378,8 @@ impl<'a> Round<'a> {
             let state = &self.lanes[next as usize];
             if let Some(commit) = self.commits.next(next, state.step, state.committed) {
                 self.waited(next, commit.file, now, false);
-                let handed_ns = self.pace.shortened_ns(self.commits.handed_ns(log));
+                let pass = self.lanes[next as usize].pass;
+                let handed_ns = self.thinking.pause_ns(self.commits.handed_ns(log), pass);
                 self.lead(next, &commit, after_ns(now, handed_ns));
             }
         }
@@ -396,7 +426,7 @@ impl<'a> Round<'a> {
         }
         let state = &mut self.lanes[lane as usize];
         // In an open loop, a lane that is late stays so.
-        state.round_began = if self.pace.open { state.begun } else { now };
+        state.round_began = if self.thinking.pace.open { state.begun } else { now };
         state.step = 0;
         state.committed = 0;
         state.pass += 1;
@@ -431,12 +461,16 @@ impl<'a> Round<'a> {
             self.files[operation.file as usize].dirty.write(operation.offset, operation.bytes.min(MOST_BYTES));
         }
         let asks_nothing = operation.bytes == 0 && !is_sync(operation.kind);
-        if operation.cached || is_buffered || flush_is_unknown || asks_nothing {
+        if self.place.as_captured || operation.cached || is_buffered || flush_is_unknown || asks_nothing {
             if is_sync(operation.kind) {
                 self.files[operation.file as usize].dirty.clear();
             }
             self.lanes[lane as usize].doing = Doing::Works;
-            self.timers.push(Reverse((after_ns(now, operation.took_ns), lane)));
+            let computes = operation.cached || is_buffered || asks_nothing;
+            let pass = self.lanes[lane as usize].pass;
+            let took_ns = operation.took_ns;
+            let takes_ns = if computes { self.thinking.work_ns(took_ns, pass) } else { took_ns };
+            self.timers.push(Reverse((after_ns(now, takes_ns), lane)));
             return;
         }
         if is_sync(operation.kind) {
@@ -603,7 +637,21 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn into_result(mut self) -> SimulatedRound {
+    /// How long the round took, in nanoseconds.
+    pub fn ended_ns(&self) -> u64 {
+        self.ended.unwrap_or_default().nanos().0
+    }
+
+    /// Processors that were in use.
+    pub fn used(&self) -> f64 {
+        self.thinking.used_ns() / self.ended_ns().max(1) as f64
+    }
+
+    pub fn into_thinking(self) -> Thinking {
+        self.thinking
+    }
+
+    pub fn into_result(mut self) -> SimulatedRound {
         let ended = self.ended.unwrap_or_default();
         self.done.retain(|operation| operation.at_ns < ended.nanos().0.max(1));
         self.done.sort_by_key(|operation| (operation.at_ns, operation.lane));
@@ -614,12 +662,12 @@ impl<'a> Round<'a> {
             source: CaptureSource::Prediction,
             started_unix_ms: self.captured.started_unix_ms,
             slices: vec![ended.nanos().0.max(last_ns)],
-            left_out: 0,
-            cut: 0,
             files: self.captured.files.clone(),
             lanes: self.captured.lanes,
             operations: self.done,
             awaited: self.awaited,
+            threads: self.captured.threads,
+            ..Captured::default()
         };
         let made = |demand: &Demand| demand.requests > 0;
         SimulatedRound {
@@ -630,6 +678,7 @@ impl<'a> Round<'a> {
             is_whole: self.is_whole,
             waits: self.waits.count(),
             path_flushes: self.place.flush == FlushBy::Path,
+            processors: None,
         }
     }
 }

@@ -244,9 +244,11 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     let mut rows: Vec<[String; 3]> =
         uses.chain(first_screen::pages(study)).chain(first_screen::of_experiments(study)).collect();
     // What settings give is told rather than what each byte of it costs.
-    if !fits(&rows, width) {
+    if widest(&rows, 2) > room_beside(&rows, width) {
         rows.iter_mut().take(reported.uses.len()).for_each(|[.., result]| shorten(result));
     }
+    let below = take_wide(&mut rows, width);
+    let indent = (GAP + widest(&rows, 0) + GAP).min(width / 2);
     let column = |place: usize| rows.iter().map(|row| row[place].clone()).collect::<Vec<_>>();
     let uses = column(0).into_iter().map(|text| format!("  {text}"));
     let columns = vec![
@@ -255,7 +257,11 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
         Column::left("", 1, column(2)),
     ];
     let (_, lines) = split(lines(columns, width));
-    let mut items: Vec<Item> = lines.into_iter().map(|line| Item::line(line, Tone::Plain)).collect();
+    let mut items = Vec::new();
+    for (line, below) in lines.into_iter().zip(below) {
+        items.push(Item::line(line, Tone::Plain));
+        items.extend(below.map(|result| Item::sentence(&" ".repeat(indent), &result, width, Tone::Plain)));
+    }
     if rows.is_empty() && !study.summary.how_fast.is_empty() {
         let none = match moment {
             Moment::After => first_screen::no_advice(study),
@@ -272,10 +278,21 @@ fn what_to_set(study: &StudyFindings, moment: Moment, width: usize) -> Section {
     Section::new(Some("WHAT TO SET".to_string()), items)
 }
 
-/// Whether so many columns fit side by side.
-fn fits(rows: &[[String; 3]], width: usize) -> bool {
-    let widest = |place: usize| rows.iter().map(|row| row[place].chars().count()).max().unwrap_or(0);
-    (0..3).map(|place| GAP + widest(place)).sum::<usize>() <= width
+/// Width of a column of what to set.
+fn widest(rows: &[[String; 3]], place: usize) -> usize {
+    rows.iter().map(|row| row[place].chars().count()).max().unwrap_or(0)
+}
+
+/// Width that is left for results beside uses and settings.
+fn room_beside(rows: &[[String; 3]], width: usize) -> usize {
+    width.saturating_sub(widest(rows, 0) + widest(rows, 1) + 3 * GAP)
+}
+
+/// Takes out the results that do not fit beside their settings; they stand below them.
+fn take_wide(rows: &mut [[String; 3]], width: usize) -> Vec<Option<String>> {
+    let room = room_beside(rows, width);
+    let wide = |result: &mut String| (result.chars().count() > room).then(|| std::mem::take(result));
+    rows.iter_mut().map(|[.., result]| wide(result)).collect()
 }
 
 /// Leaves the first figure of a result.

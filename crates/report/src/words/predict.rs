@@ -115,6 +115,37 @@ fn note(note: &PredictNote) -> String {
             "The capture lacks {} operations, so the path is busier than is predicted.",
             format::thousands(*operations as f64)
         ),
+        PredictNote::Processors {
+            used_before,
+            used,
+            usable,
+            longer,
+            at_most_per_second,
+            beside_as_many_at_most_per_second,
+        } => {
+            let [before, used, usable] = [*used_before, *used, *usable].map(format::number);
+            let computing = match *longer {
+                longer if longer >= 1.02 => format!("What it computes takes {} times as long. ", format::factor(longer)),
+                longer if longer <= 0.98 => format!(
+                    "What it computes takes {} of the time, as it waits less for a processor. ",
+                    format::percent(longer)
+                ),
+                _ => String::new(),
+            };
+            let most = format::number(*at_most_per_second);
+            let beside = beside_as_many_at_most_per_second.map_or(String::new(), |most| {
+                format!(", and {} if what else runs there grows as much, as its clients would", format::number(most))
+            });
+            format!(
+                "It used {before} processors when it was captured, and would use {used} of the {usable} that it can have. \
+                 {computing}These processors allow at most {most} operations a second{beside}.",
+            )
+        }
+        PredictNote::ProcessorsUnknown => {
+            "How much processor time its operations take is not known, so processors are taken to be enough for all of them. \
+             A capture by `halfpower watch --record` knows it."
+                .to_string()
+        }
         PredictNote::WaitsForSyncs { pauses } => format!(
             "{} were waits for another thread's sync of a file that both write, as in a group commit: they last until that sync \
              has ended there.",

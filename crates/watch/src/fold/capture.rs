@@ -5,7 +5,7 @@
 //! such as its lane and the size of its file, is found when the capture is asked for.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, IssuedBy, Lanes, OperationKind};
 
@@ -296,6 +296,7 @@ impl Capture {
         }
         // Who shares a lane with others cannot be told from them.
         let awaited = if whos.is_empty() { self.groups.awaited(&writers) } else { Vec::new() };
+        let threads: BTreeSet<u32> = kept.iter().map(|one| one.thread).collect();
         Captured {
             source: CaptureSource::Watch,
             slices: self.past.iter().map(|slice| slice.length_ns).collect(),
@@ -305,6 +306,7 @@ impl Capture {
             lanes: lanes.count(),
             operations,
             awaited,
+            threads: threads.len() as u32,
             ..Captured::default()
         }
     }

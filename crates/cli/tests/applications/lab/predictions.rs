@@ -25,9 +25,10 @@ fn captured(disk: &Disk, cluster: &Cluster, clients: u32) -> PathBuf {
     let postgres = cluster.start(&[]).unwrap();
     let pgbench = postgres.pgbench(clients, RUNS);
     std::thread::sleep(RAMP);
-    let id = postgres.id().to_string();
+    // The clients compute, too.
+    let ids = format!("{},{}", postgres.id(), pgbench.id());
     let mut watch = Command::new(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
-    done(watch.args(["watch", "--pid", &id, "--for", WATCHED, "--record"]).arg(&file)).unwrap();
+    done(watch.args(["watch", "--pid", &ids, "--for", WATCHED, "--record"]).arg(&file)).unwrap();
     println!("{:.0} commits a second where they are captured", pgbench.commits_per_second());
     file
 }
@@ -81,4 +82,16 @@ fn one_client_of_a_slow_flush_gets_behind_few_requests_what_is_predicted() {
 #[ignore = "lab: runs pgbench on two disks"]
 fn eight_clients_of_a_slow_flush_get_behind_few_requests_what_is_predicted() {
     judge_clients(Nature::SlowFlush, Nature::FewRequests, 8);
+}
+
+#[test]
+#[ignore = "lab: runs pgbench on two disks"]
+fn one_client_of_a_slow_flush_gets_on_the_real_disk_what_is_predicted() {
+    judge_clients(Nature::SlowFlush, Nature::Real, 1);
+}
+
+#[test]
+#[ignore = "lab: runs pgbench on two disks"]
+fn eight_clients_of_a_slow_flush_get_on_the_real_disk_what_their_processors_give() {
+    judge_clients(Nature::SlowFlush, Nature::Real, 8);
 }
