@@ -218,7 +218,7 @@ fn a_prediction_has_the_same_page() {
         "there",
         "not synced",
         "1,200 pauses",
-        "would use 1.90 of the 2.00 that it can have. What it computes takes 3.1 times as long.",
+        "would use 1.90 of the 2.00 that it can have. What it computes takes 3.10 times as long.",
         "if what else runs there grows as much",
         "(group commit): 1.01 when it was captured, 1.00 there",
     ] {
