@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 use halfpower_record::{
-    CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind, read_capture, write_capture,
+    CaptureSource, Captured, CapturedFile, CapturedOperation, CapturedProcessors, OperationKind, read_capture,
+    write_capture,
 };
 use serde_json::Value;
 
@@ -288,4 +289,28 @@ fn what_is_no_capture_or_no_path_is_refused() {
     }
     keep(here.path(), &Captured::default());
     assert!(predict(&["app.halfpower", "--on", DISK]).contains("holds no operation"));
+}
+
+#[test]
+fn two_processors_bound_what_eight_threads_get_of_a_fast_disk() {
+    let folder = folder();
+    let fast = ["sim:fixed=10us,rate=1000GB/s,disks=64"];
+    let mut before = captured(true, &[const { Lane(&[(OperationKind::Read, 4096, 10_000_000)]) }; 8]);
+    // The last 100 us of each turn are a pause, in which it computes.
+    before.operations.iter_mut().for_each(|operation| operation.took_ns -= 100_000);
+    keep(folder.path(), &before);
+    let rate = |found: &Value| found["whole"]["after"]["per_second"]["value"].as_f64().unwrap();
+    let unknown = predicted(folder.path(), &fast);
+    assert!(rate(&unknown) > 65_000.0, "{}", rate(&unknown));
+    assert!(
+        in_one_line(&run(folder.path(), &["predict", "app.halfpower", "--on", fast[0]])).contains("is not known, so")
+    );
+    let seen = CapturedProcessors { count: 2, own: 0.08, others: 0.02, quota: None, ready: Some(0.0) };
+    keep(folder.path(), &Captured { threads: 8, processors: Some(seen), ..before });
+    let bounded = predicted(folder.path(), &fast);
+    assert!((18_500.0..20_100.0).contains(&rate(&bounded)), "{}", rate(&bounded));
+    let text = in_one_line(&run(folder.path(), &["predict", "app.halfpower", "--on", fast[0]]));
+    let told = "It used 0.08 processors when it was captured, and would use 1.9";
+    assert!(text.contains(told) && text.contains("of the 1.98 that it can have."), "{text}");
+    assert!(text.contains("if what else runs there grows as much"), "{text}");
 }
