@@ -118,7 +118,7 @@ pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::{path_peak, peak};
 pub use percentiles::{Percentiles, percentiles};
 pub use predicted::{
-    PredictBasis, PredictFindings, PredictNote, PredictedFlush, PredictedProcessors, predict_findings,
+    PredictBasis, PredictFindings, PredictNote, PredictedFlush, PredictedProcessors, WithoutComputing, predict_findings,
 };
 pub use replayed::{
     ReplayChange, ReplayCourse, ReplayFindings, ReplayLatencies, ReplayRow, ReplaySide, ReplayStep, ReplayVerdict,

@@ -15,7 +15,7 @@ const LEAST_SHARE: f64 = 0.01;
 const LEAST_MORE: f64 = 1.02;
 /// Share of the processors that it can use, from which they are told.
 const NEARLY_ALL: f64 = 0.9;
-/// How many times as many operations it takes, from which unknown processors are told.
+/// How many times as many operations it takes, from which unknown processors, and a bound without computing, are told.
 const FAR_MORE: f64 = 1.1;
 
 /// What an application would get on another path.
@@ -24,10 +24,22 @@ pub struct PredictFindings {
     /// What it got, and what it would get there, in all and for each kind of operation.
     #[serde(flatten)]
     pub operations: ReplayFindings,
+    /// What it would get if computing took no time, where it would be busier than when it was captured; `null` where that is not
+    /// known or makes no difference. Computing is taken to need what it needed, and processors that rest less need less.
+    pub at_most: Option<WithoutComputing>,
     /// How long a flush takes there, and who says so.
     pub flush: PredictedFlush,
     /// What the prediction rests on, and where it may be wrong.
     pub notes: Vec<PredictNote>,
+}
+
+/// What an application would get if its computing took no time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct WithoutComputing {
+    /// Operations a second.
+    pub per_second: f64,
+    /// Commits a second; `null` if none count.
+    pub commits_per_second: Option<f64>,
 }
 
 /// How long a flush takes on the path.
@@ -121,11 +133,6 @@ pub enum PredictNote {
         usable: f64,
         /// How many times as long as when it was captured computing takes.
         longer: f64,
-        /// Operations a second that these processors allow at most.
-        at_most_per_second: f64,
-        /// The same if everything else on the machine grows as much as the application, as its clients there do; `null` where
-        /// that makes no difference.
-        beside_as_many_at_most_per_second: Option<f64>,
     },
     /// The capture does not tell how much processor time its operations take, which may allow fewer of them.
     ProcessorsUnknown,
@@ -140,8 +147,6 @@ pub struct PredictedProcessors {
     pub there: f64,
     /// Processors that it can use.
     pub usable: f64,
-    /// Processors that it can use if everything else grows as much.
-    pub beside_as_many: f64,
     /// How many times as long as when it was captured computing takes.
     pub longer: f64,
 }
@@ -171,6 +176,8 @@ pub struct PredictBasis<'a> {
     pub waits: u64,
     /// What processors do there, if the capture tells.
     pub processors: Option<PredictedProcessors>,
+    /// The same with computing that takes no time, if the capture tells how much it computes.
+    pub without_computing: Option<&'a Captured>,
 }
 
 impl PredictFindings {
@@ -211,26 +218,28 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
     ];
     notes.extend(sums.into_iter().flatten());
     notes.extend(of_processors(&operations, basis.processors));
-    PredictFindings { operations, flush, notes }
+    let at_most = basis.without_computing.and_then(|most| without_computing(before, most, &operations));
+    PredictFindings { operations, at_most, flush, notes }
+}
+
+/// What there would be without computing, if that is more and the application is busier there.
+fn without_computing(before: &Captured, most: &Captured, there: &ReplayFindings) -> Option<WithoutComputing> {
+    let is_busier = there.whole.rate.ratio.is_some_and(|ratio| ratio.value >= FAR_MORE);
+    let most = prediction_findings(before, std::slice::from_ref(most));
+    let per_second = most.whole.after.per_second.value;
+    let commits_per_second = most.commits().map(|commits| commits.after.per_second.value);
+    let is_more = per_second > there.whole.after.per_second.value * FAR_MORE;
+    (is_busier && is_more).then_some(WithoutComputing { per_second, commits_per_second })
 }
 
 /// What is told of processors.
 fn of_processors(operations: &ReplayFindings, processors: Option<PredictedProcessors>) -> Option<PredictNote> {
-    let Some(PredictedProcessors { before, there, usable, beside_as_many, longer }) = processors else {
+    let Some(PredictedProcessors { before, there, usable, longer }) = processors else {
         let times = operations.whole.rate.ratio?.value;
         return (times >= FAR_MORE).then_some(PredictNote::ProcessorsUnknown);
     };
     let is_told = !(1.0 / LEAST_MORE..LEAST_MORE).contains(&longer) || there >= NEARLY_ALL * usable;
-    let each = operations.whole.after.per_second.value / there;
-    let differs = beside_as_many * LEAST_MORE < usable;
-    is_told.then(|| PredictNote::Processors {
-        used_before: before,
-        used: there,
-        usable,
-        longer,
-        at_most_per_second: each * usable,
-        beside_as_many_at_most_per_second: differs.then_some(each * beside_as_many),
-    })
+    is_told.then_some(PredictNote::Processors { used_before: before, used: there, usable, longer })
 }
 
 /// What a fitted model knows too little of.
@@ -334,6 +343,7 @@ mod tests {
         is_whole: true,
         waits: 0,
         processors: None,
+        without_computing: None,
     };
 
     #[test]
@@ -387,29 +397,33 @@ mod tests {
     #[test]
     fn processors_are_told_where_they_matter_or_are_not_known() {
         let before = captured(OperationKind::Read, 1_000_000);
-        let seen = |longer, there| PredictedProcessors { before: 0.5, there, usable: 2.0, beside_as_many: 2.0, longer };
+        let seen = |longer, there| PredictedProcessors { before: 0.5, there, usable: 2.0, longer };
         let notes = |after: &Captured, processors| {
             let basis = PredictBasis { processors, ..PLAIN };
             predict_findings(&before, std::slice::from_ref(after), &basis).notes
         };
         assert!(notes(&before, Some(seen(1.0, 0.5))).is_empty());
-        for (longer, there, at_most_per_second) in [(1.5, 1.0, 2000.0), (0.5, 0.2, 10_000.0), (1.0, 1.9, 1052.6)] {
+        for (longer, there) in [(1.5, 1.0), (0.5, 0.2), (1.0, 1.9)] {
             let found = notes(&before, Some(seen(longer, there)));
-            let [PredictNote::Processors { used, at_most_per_second: most, .. }] = &found[..] else {
-                panic!("{found:?}")
-            };
-            assert!(*used == there && (most / at_most_per_second - 1.0).abs() < 1e-3, "{most}");
+            assert!(matches!(found[..], [PredictNote::Processors { used, .. }] if used == there), "{found:?}");
         }
-        let grown = PredictedProcessors { beside_as_many: 1.5, ..seen(1.5, 1.0) };
-        let [PredictNote::Processors { beside_as_many_at_most_per_second, .. }] = notes(&before, Some(grown))[..]
-        else {
-            panic!()
-        };
-        assert_eq!(beside_as_many_at_most_per_second, Some(1500.0));
         // Twice as many of unknown cost; as many cost what they did.
         let twice = captured(OperationKind::Read, 500_000);
         assert_eq!(notes(&twice, None), [PredictNote::ProcessorsUnknown]);
         assert!(notes(&before, None).is_empty());
+    }
+
+    #[test]
+    fn what_there_would_be_without_computing_bounds_a_busier_application() {
+        let before = captured(OperationKind::Fsync, 1_000_000);
+        let at_most = |after_ns, most_ns| {
+            let [after, most] = [after_ns, most_ns].map(|ns| captured(OperationKind::Fsync, ns));
+            let basis = PredictBasis { without_computing: Some(&most), ..PLAIN };
+            predict_findings(&before, std::slice::from_ref(&after), &basis).at_most
+        };
+        let found = at_most(500_000, 250_000).unwrap();
+        assert_eq!((found.per_second, found.commits_per_second), (4000.0, Some(4000.0)));
+        assert_eq!((at_most(500_000, 490_000), at_most(1_000_000, 500_000)), (None, None));
     }
 
     #[test]

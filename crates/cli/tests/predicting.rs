@@ -312,5 +312,7 @@ fn two_processors_bound_what_eight_threads_get_of_a_fast_disk() {
     let text = in_one_line(&run(folder.path(), &["predict", "app.halfpower", "--on", fast[0]]));
     let told = "It used 0.08 processors when it was captured, and would use 1.9";
     assert!(text.contains(told) && text.contains("of the 1.98 that it can have."), "{text}");
-    assert!(text.contains("if what else runs there grows as much"), "{text}");
+    // 800,000 a second of a disk that serves 64 at once, and nothing else.
+    let most = bounded["at_most"]["per_second"].as_f64().unwrap();
+    assert!((600_000.0..801_000.0).contains(&most) && text.contains("as without any computing"), "{most}: {text}");
 }

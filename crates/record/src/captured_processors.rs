@@ -50,15 +50,7 @@ impl CapturedProcessors {
     /// one for each thread, whichever is less. Others keep half of the processors at most, and it can use what it used.
     pub fn usable(&self, threads: u32) -> f64 {
         let count = f64::from(self.count);
-        self.bounded(count - self.others.min(count * OTHERS_KEEP), threads)
-    }
-
-    /// The same where everything else grows as much as the application does, as its clients and its interrupts may.
-    pub fn usable_beside_as_many(&self, threads: u32) -> f64 {
-        self.bounded(f64::from(self.count) * self.own / (self.own + self.others), threads)
-    }
-
-    fn bounded(&self, left: f64, threads: u32) -> f64 {
+        let left = count - self.others.min(count * OTHERS_KEEP);
         let threads = if threads == 0 { f64::INFINITY } else { f64::from(threads) };
         left.min(self.quota.unwrap_or(f64::INFINITY)).min(threads).max(self.own)
     }
@@ -120,7 +112,5 @@ mod tests {
         assert_eq!(seen(0.2, 0.0).usable(1), 1.0);
         assert_eq!(CapturedProcessors { quota: Some(0.5), ..seen(0.5, 0.0) }.usable(16), 0.5);
         assert_eq!(seen(0.2, 0.0).usable(0), 4.0);
-        assert_eq!((seen(0.5, 0.5).usable(16), seen(0.5, 0.5).usable_beside_as_many(16)), (3.5, 2.0));
-        assert_eq!(seen(0.5, 0.5).usable_beside_as_many(1), 1.0);
     }
 }

@@ -531,6 +531,15 @@ fn behind_a_slower_disk_nobody_waits_for_processors() {
 }
 
 #[test]
+fn without_computing_a_lane_only_waits_for_the_disk() {
+    // Of each pause of 400 us a half is computing, and a half waiting for a processor.
+    let before = computing_readers(8, 400_000, 800_000, 8.0 / 6.0);
+    let place = SimulatedPlace::disk(&disk(&taking(10)), &before, 1);
+    let round = Processors::of(&before).unwrap().round_without_computing(&before, Pace::default(), place);
+    assert!((per_second(&round) / 800_000.0 - 1.0).abs() < 1e-2, "{}", per_second(&round));
+}
+
+#[test]
 fn a_capture_that_does_not_tell_has_no_processors() {
     assert_eq!(Processors::of(&reads(50_000)), None);
     let before = computing_readers(4, 100_000, 100_000, 0.0);

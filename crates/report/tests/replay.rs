@@ -188,6 +188,7 @@ fn a_prediction_has_the_same_page() {
     let wait = |number| AwaitedSync { slice: 0, lane: 0, at_ns: number, took_ns: 10, file: 1, shared: true };
     let before = Captured { awaited: (0..10).map(wait).collect(), ..captured(200_000) };
     let there = captured(100_000);
+    let free = captured(20_000);
     let basis = PredictBasis {
         flush_of_system: true,
         fitted: None,
@@ -199,13 +200,8 @@ fn a_prediction_has_the_same_page() {
         folded_bytes: None,
         is_whole: true,
         waits: 1200,
-        processors: Some(PredictedProcessors {
-            before: 0.5,
-            there: 1.9,
-            usable: 2.0,
-            beside_as_many: 1.0,
-            longer: 3.1,
-        }),
+        processors: Some(PredictedProcessors { before: 0.5, there: 1.9, usable: 2.0, longer: 3.1 }),
+        without_computing: Some(&free),
     };
     let findings = predict_findings(&before, std::slice::from_ref(&there), &basis);
     let mut out = Vec::new();
@@ -218,8 +214,8 @@ fn a_prediction_has_the_same_page() {
         "there",
         "not synced",
         "1,200 pauses",
-        "would use 1.90 of the 2.00 that it can have. What it computes takes 3.10 times as long.",
-        "if what else runs there grows as much",
+        "would use 1.90 of the 2.00 that it can have. There, what it computes takes 3.10 times as long.",
+        "as many as without any computing",
         "(group commit): 1.01 when it was captured, 1.00 there",
     ] {
         assert!(page.contains(told), "{told} is missing");

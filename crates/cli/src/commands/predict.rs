@@ -99,12 +99,17 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// A round where computing takes no time, if the capture tells how much it computes.
+    fn without_computing(&self, place: impl Fn() -> SimulatedPlace) -> Option<Captured> {
+        let processors = self.processors.filter(|_| !self.pace.open)?;
+        Some(processors.round_without_computing(self.captured, self.pace, place()).captured)
+    }
+
     /// What processors do in a round, or would have to do.
     fn used(&self, round: &SimulatedRound) -> Option<PredictedProcessors> {
         let in_open_loop = || Some(self.processors?.in_open_loop(self.pace));
-        let UsedProcessors { before, there, usable, beside_as_many, longer, .. } =
-            round.processors.or_else(in_open_loop)?;
-        Some(PredictedProcessors { before, there, usable, beside_as_many, longer })
+        let UsedProcessors { before, there, usable, longer, .. } = round.processors.or_else(in_open_loop)?;
+        Some(PredictedProcessors { before, there, usable, longer })
     }
 }
 
@@ -118,6 +123,8 @@ struct Predicted {
     at_most: Option<Captured>,
     /// What it says if times that may be limits of rate are such.
     if_limited: Option<Captured>,
+    /// What it says if computing takes no time.
+    without_computing: Option<Captured>,
     /// The model, if it was fitted to a study.
     fitted: Option<Fitted>,
     /// Time of a flush in nanoseconds, if a study tells it.
@@ -140,6 +147,7 @@ impl Predicted {
             is_whole: self.round.is_whole,
             waits: self.round.waits,
             processors: asked.used(&self.round),
+            without_computing: self.without_computing.as_ref(),
         };
         let known = std::slice::from_ref(&self.round.captured);
         predict_findings(asked.captured, if self.draws.is_empty() { known } else { &self.draws }, &basis)
@@ -161,6 +169,7 @@ fn on_disk(disk: &SimulatedDisk, asked: &Asked<'_>) -> Predicted {
         round: known,
         at_most: None,
         if_limited: None,
+        without_computing: asked.without_computing(|| SimulatedPlace::disk(disk, asked.captured, 0)),
         fitted: None,
         flush_ns: None,
         device: None,
@@ -174,6 +183,7 @@ fn on_system(system: &SimulatedSystem, asked: &Asked<'_>, words: &str) -> Result
             draws: Vec::new(),
             at_most: None,
             if_limited: None,
+            without_computing: asked.without_computing(|| SimulatedPlace::machine((*stack).clone())),
             fitted: None,
             flush_ns: None,
             device: None,
@@ -262,7 +272,18 @@ impl Devices {
         let draws = (1..=count).map(likely).collect();
         let at_most = self.fitted.at_most().map(|most| round(&most, 1.0, near).captured);
         let if_limited = self.fitted.limited().map(|limited| round(&limited, 1.0, near).captured);
-        Ok(Predicted { round: known, draws, at_most, if_limited, flush_ns, device: None, fitted: Some(self.fitted) })
+        let without_computing =
+            asked.without_computing(|| SimulatedPlace::fitted(&self.fitted, self.layout, asked.captured, flush(1.0)));
+        Ok(Predicted {
+            round: known,
+            draws,
+            at_most,
+            if_limited,
+            without_computing,
+            flush_ns,
+            device: None,
+            fitted: Some(self.fitted),
+        })
     }
 
     fn lacks(&self, demand: &Demand) -> bool {

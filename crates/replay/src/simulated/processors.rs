@@ -24,8 +24,6 @@ pub struct Processors {
     /// Processors that it can use, and those that it used while all its lanes were at work.
     usable: f64,
     used: f64,
-    /// Those that it can use if everything else grows as much.
-    beside_as_many: f64,
     /// How many times as long computing took there as alone, as the queue says it.
     lengthened: f64,
     /// How much of its own length it waited for processors there, as it was seen.
@@ -49,12 +47,11 @@ impl Processors {
         let paused_ns: f64 = pauses.iter().map(|(pause_ns, _)| *pause_ns as f64).sum();
         let used = computed_ns / round_ns;
         let usable = seen.usable(captured.threads);
-        let beside_as_many = seen.usable_beside_as_many(captured.threads);
         let lengthened = lengthened(captured.lanes, usable, used);
         // It waited for no longer than it paused.
         let paused = (paused_ns / computed_ns - 1.0).max(0.0);
         let waited = seen.ready.map_or(lengthened - 1.0, |ready| ready / seen.own).min(paused);
-        Some(Self { computing, lanes: captured.lanes, usable, used, beside_as_many, lengthened, waited })
+        Some(Self { computing, lanes: captured.lanes, usable, used, lengthened, waited })
     }
 
     /// Asks `captured` of places that are alike for a round each, until processors and rate agree. Begins with computing that takes
@@ -95,6 +92,14 @@ impl Processors {
         result
     }
 
+    /// A round of a place where computing takes no time: no processors give more.
+    pub fn round_without_computing(&self, captured: &Captured, pace: Pace, place: SimulatedPlace) -> SimulatedRound {
+        let thinking = Thinking::without_computing(pace, self.computing, self.waited);
+        let mut round = Round::new(captured, thinking, place);
+        round.run();
+        round.into_result()
+    }
+
     /// In an open loop each operation has its own time, whatever the processors do: what they would have to do.
     pub fn in_open_loop(&self, pace: Pace) -> UsedProcessors {
         self.used(self.used * pace.speed, 0.0)
@@ -105,7 +110,6 @@ impl Processors {
             before: self.used,
             there,
             usable: self.usable,
-            beside_as_many: self.beside_as_many,
             more,
             longer: (1.0 + self.waited + more) / (1.0 + self.waited),
         }

@@ -55,8 +55,6 @@ pub struct UsedProcessors {
     pub there: f64,
     /// Processors that it can use.
     pub usable: f64,
-    /// Processors that it can use if everything else grows as much.
-    pub beside_as_many: f64,
     /// How many times its own length computing takes more than when it was captured; below 0 if it takes less.
     pub more: f64,
     /// How many times as long as when it was captured computing takes.

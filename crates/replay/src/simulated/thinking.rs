@@ -37,8 +37,9 @@ impl Computing {
 #[derive(Debug, Clone)]
 pub(super) struct Thinking {
     pub pace: Pace,
-    /// How much of a pause is computing, and how many times its own length that takes more than when it was captured.
-    computing: Option<(Computing, f64)>,
+    /// How much of a pause is computing, how many times its own length that takes more than when it was captured, and the share of
+    /// it that is left at least.
+    computing: Option<(Computing, f64, f64)>,
     /// Processor time of all pauses so far, in nanoseconds.
     used_ns: f64,
     /// The pauses so far, as captured, and whether each belongs to a lane's first pass; `None` if nobody asks.
@@ -53,7 +54,12 @@ impl Thinking {
 
     /// Computing takes `more` times its own length more than when it was captured, or less if that is below 0.
     pub fn sharing(pace: Pace, computing: Computing, more: f64) -> Self {
-        Self { computing: Some((computing, more)), ..Self::as_captured(pace) }
+        Self { computing: Some((computing, more, 1.0)), ..Self::as_captured(pace) }
+    }
+
+    /// Computing, and waiting for a processor for `waited` times as long, take no time.
+    pub fn without_computing(pace: Pace, computing: Computing, waited: f64) -> Self {
+        Self { computing: Some((computing, -1.0 - waited, 0.0)), ..Self::as_captured(pace) }
     }
 
     /// Pauses last as long as they did, and are kept.
@@ -76,11 +82,15 @@ impl Thinking {
         if let Some(seen) = &mut self.seen {
             seen.push((captured_ns, pass == 0));
         }
-        let Some((computing, more)) = self.computing else { return captured_ns };
+        let Some((computing, more, least)) = self.computing else { return captured_ns };
         let (whole_ns, fits_ns) = computing.within(captured_ns);
         self.used_ns += whole_ns / speed;
         // A float holds no long time to the nanosecond.
-        if more == 0.0 { captured_ns } else { (captured_ns as f64 + more * whole_ns).max(fits_ns).round() as u64 }
+        if more == 0.0 {
+            captured_ns
+        } else {
+            (captured_ns as f64 + more * whole_ns).max(least * fits_ns).round() as u64
+        }
     }
 
     /// Processor time of all pauses so far, in nanoseconds.
@@ -117,6 +127,8 @@ mod tests {
         assert_eq!([pause(0.0, 1000), pause(0.5, 1000), pause(0.5, 40)], [1000, 1050, 60]);
         // What is computed alone still takes its own time.
         assert_eq!([pause(-0.5, 1000), pause(-0.5, 40), pause(-3.0, 1000)], [950, 40, 700]);
+        let mut free = Thinking::without_computing(Pace::default(), computing, 0.5);
+        assert_eq!([free.pause_ns(1000, 0), free.pause_ns(120, 0), free.work_ns(40, 0)], [850, 0, 0]);
         let mut fast = Thinking::sharing(Pace { speed: 2.0, ..Pace::default() }, computing, 0.5);
         assert_eq!((fast.pause_ns(1000, 0), fast.used_ns()), (525, 50.0));
     }

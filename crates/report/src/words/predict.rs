@@ -1,6 +1,6 @@
 //! Says what an application would get on another path, and what that rests on.
 
-use halfpower_analyse::{Interval, PathSettings, PredictFindings, PredictNote, PredictedFlush};
+use halfpower_analyse::{Interval, PathSettings, PredictFindings, PredictNote, PredictedFlush, WithoutComputing};
 use halfpower_spec::{Direction, Pattern, escaped, format};
 
 use super::{replay, settings};
@@ -24,6 +24,14 @@ pub(crate) fn answer(findings: &PredictFindings, subject: &str, place: &str) -> 
         let now = format::time_ns(commits.before.p99_ns.value);
         text += &format!(
             " It would commit {rate} times a second{often}; a commit would take {there} (p99) instead of {now}."
+        );
+    }
+    if let Some(WithoutComputing { per_second, commits_per_second }) = findings.at_most {
+        let commits = commits_per_second.map_or(String::new(), |rate| format!(" and {} commits", format::number(rate)));
+        text += &format!(
+            " That is if what it computes takes as long as when it was captured. Processors that rest less compute faster: there are at \
+             most {} operations{commits} a second, as many as without any computing.",
+            format::number(per_second)
         );
     }
     text
@@ -115,30 +123,21 @@ fn note(note: &PredictNote) -> String {
             "The capture lacks {} operations, so the path is busier than is predicted.",
             format::thousands(*operations as f64)
         ),
-        PredictNote::Processors {
-            used_before,
-            used,
-            usable,
-            longer,
-            at_most_per_second,
-            beside_as_many_at_most_per_second,
-        } => {
+        PredictNote::Processors { used_before, used, usable, longer } => {
             let [before, used, usable] = [*used_before, *used, *usable].map(format::number);
             let computing = match *longer {
-                longer if longer >= 1.02 => format!("What it computes takes {} times as long. ", format::factor(longer)),
+                longer if longer >= 1.02 => {
+                    format!(" There, what it computes takes {} times as long.", format::factor(longer))
+                }
                 longer if longer <= 0.98 => format!(
-                    "What it computes takes {} of the time, as it waits less for a processor. ",
+                    " There, what it computes takes {} of the time, as it waits less for a processor.",
                     format::percent(longer)
                 ),
                 _ => String::new(),
             };
-            let most = format::number(*at_most_per_second);
-            let beside = beside_as_many_at_most_per_second.map_or(String::new(), |most| {
-                format!(", and {} if what else runs there grows as much, as its clients would", format::number(most))
-            });
             format!(
-                "It used {before} processors when it was captured, and would use {used} of the {usable} that it can have. \
-                 {computing}These processors allow at most {most} operations a second{beside}.",
+                "It used {before} processors when it was captured, and would use {used} of the {usable} that it can \
+                 have.{computing}"
             )
         }
         PredictNote::ProcessorsUnknown => {
