@@ -1,13 +1,11 @@
 //! Runs `halfpower doctor` on this machine, and checks `docs/doctor.md`.
 
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::program::{folder, run};
+use crate::program::{as_user, folder, for_other_users, is_root, run};
 
 fn output(words: &[&str]) -> Output {
     run(folder().path(), &[&["doctor"], words].concat())
@@ -142,23 +140,6 @@ fn several_places_are_looked_at_and_others_are_refused() {
     }
 }
 
-/// A copy of the program: another user may be kept from the folder of the build.
-fn for_other_users() -> (TempDir, PathBuf) {
-    let copy = tempfile::tempdir().unwrap();
-    let program: PathBuf = copy.path().join("halfpower");
-    // Another process writes it: what other tests start meanwhile would hold it open for writing, which nobody may execute.
-    let copied = Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_halfpower")), &program]).status().unwrap();
-    assert!(copied.success());
-    for path in [copy.path(), &program] {
-        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    }
-    (copy, program)
-}
-
-fn as_user(program: &Path, user: u32, words: &[&str]) -> Output {
-    Command::new(program).args(words).current_dir("/").uid(user).gid(user).output().unwrap()
-}
-
 #[test]
 fn trying_settings_takes_root_and_known_names() {
     for (words, why) in [
@@ -179,10 +160,6 @@ fn trying_settings_takes_root_and_known_names() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0), "{said}");
     assert!(said.starts_with("halfpower: --try switches settings of the kernel") && said.contains("as root"), "{said}");
-}
-
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)).ok() == Some(0)
 }
 
 #[test]

@@ -48,6 +48,7 @@ mod places;
 mod plan;
 mod predicting;
 mod program;
+mod readers;
 mod real_s3;
 mod replaying;
 mod reproduction_page;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 use memmap2::{Mmap, MmapOptions};
-use rustix::fs::Advice;
+use rustix::fs::{Access, Advice, AtFlags, CWD, OFlags};
 
 use crate::data_file::OVERLAYFS_SUPER_MAGIC;
 use crate::interrupt::resumed;
@@ -78,7 +78,7 @@ impl DataFile {
     ///
     /// # Errors
     /// If the kernel does not report it, and for a file system in memory: its pages are the data, not a copy that could
-    /// be dropped.
+    /// be dropped. It reports it only to who owns the file or may write to it.
     pub fn cached_bytes(&self, range: Range<u64>) -> Result<u64, OsError> {
         let length = range.end.saturating_sub(range.start);
         if length == 0 {
@@ -118,6 +118,9 @@ impl DataFile {
     }
 
     fn pages_by_mincore(&self, range: Range<u64>) -> io::Result<u64> {
+        if !self.is_told_of_pages() {
+            return Err(io::Error::from_raw_os_error(libc::EPERM));
+        }
         let page_bytes = rustix::param::page_size() as u64;
         let start = range.start / page_bytes * page_bytes;
         let end = range.end.min(self.end()?);
@@ -141,6 +144,16 @@ impl DataFile {
             };
         }
         Ok((u128::from(resident) * u128::from(pages) / u128::from(WINDOWS * WINDOW_PAGES)) as u64)
+    }
+
+    /// Whether the kernel tells this thread which pages are in memory. To who neither owns the file nor may write to it,
+    /// mincore answers that all are (Linux 5.2, `can_do_mincore`), without a word.
+    fn is_told_of_pages(&self) -> bool {
+        let link = format!("/proc/self/fd/{}", self.as_raw_fd());
+        // Only who has the rights of its owner may open a file like this.
+        let as_owner = OFlags::RDONLY | OFlags::NOATIME | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        rustix::fs::open(&link, as_owner, rustix::fs::Mode::empty()).is_ok()
+            || rustix::fs::accessat(CWD, &link, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
     }
 
     fn resident_pages(&self, offset: u64, length: usize) -> io::Result<u64> {
@@ -277,6 +290,42 @@ mod tests {
         file.drop_cached(0..8 << 20).unwrap();
         assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 0, "it was written back and dropped");
         drop(file);
+    }
+
+    /// What `asked` gives in a thread of another user, who has no special rights.
+    fn as_another_user<T: Send>(asked: impl FnOnce() -> T + Send) -> Option<T> {
+        if !rustix::process::geteuid().is_root() {
+            crate::skip("only root can become another user");
+            return None;
+        }
+        let nobody = rustix::process::Uid::from_raw(65_534);
+        let ask = || {
+            // The rights of this thread alone: the others keep theirs.
+            rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            asked()
+        };
+        std::thread::scope(|scope| Some(scope.spawn(ask).join().unwrap()))
+    }
+
+    #[test]
+    fn who_may_only_read_a_file_is_not_told_what_is_held_of_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("data");
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        let allow = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let file = DataFile::open(&path, false).unwrap();
+        if file.direct_alignment().unwrap().is_none() {
+            return crate::skip("the source folder is not on a disk");
+        }
+        let both = || (file.cached_bytes(0..1 << 20).ok(), file.pages_by_mincore(0..1 << 20).ok());
+        let pages = (1 << 20) / rustix::param::page_size() as u64;
+        assert_eq!(both(), (Some(1 << 20), Some(pages)), "it was just written by its owner");
+        allow(0o644);
+        let Some(seen) = as_another_user(both) else { return };
+        assert_eq!(seen, (None, None));
+        allow(0o666);
+        assert_eq!(as_another_user(both), Some((Some(1 << 20), Some(pages))), "everybody may write to it");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -65,6 +67,29 @@ pub fn run(folder: &Path, words: &[&str]) -> Output {
 pub fn said_of_its_own(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     said.split_inclusive('\n').filter(|line| !line.contains("which a killed halfpower left")).collect()
+}
+
+/// Whether the tests run as root, who can start programs as other users.
+pub fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+/// A copy of the program: another user may be kept from the folder of the build.
+pub fn for_other_users() -> (TempDir, PathBuf) {
+    let copy = tempfile::tempdir().unwrap();
+    let program: PathBuf = copy.path().join("halfpower");
+    // Another process writes it: what other tests start meanwhile would hold it open for writing, which nobody may execute.
+    let copied = Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_halfpower")), &program]).status().unwrap();
+    assert!(copied.success());
+    for path in [copy.path(), &program] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    (copy, program)
+}
+
+/// Runs the program at this path as this user.
+pub fn as_user(program: &Path, user: u32, words: &[&str]) -> Output {
+    Command::new(program).args(words).current_dir("/").uid(user).gid(user).output().unwrap()
 }
 
 /// Prints that a test is skipped; fails if tests must not be skipped.
