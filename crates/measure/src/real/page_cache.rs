@@ -2,7 +2,7 @@
 //!
 //! First it asks the kernel to drop the target's pages. If more than a little remains (pages that were just written or
 //! are in use), it fills the cache with other pages: it reads a scratch file as large as the free memory. That file has
-//! no blocks, so reading it takes memory but no I/O.
+//! no blocks, so reading it takes memory but no I/O. Where no such file can be made, the pages stay.
 
 use std::ops::Range;
 use std::path::Path;
@@ -55,11 +55,11 @@ pub(crate) fn held(data: &DataFile, parts: &[Range<u64>]) -> Option<u64> {
     parts.iter().map(|part| data.cached_bytes(part.clone()).ok()).sum()
 }
 
-/// Drops `parts` of `data` from the page cache; reads other pages for at most `sweep_limit`. Returns the bytes still
-/// cached, `None` if unknown.
+/// Drops `parts` of `data` from the page cache; reads other pages for at most `sweep_limit`, where a scratch file can be
+/// made. Returns the bytes still cached, `None` if unknown.
 ///
 /// # Errors
-/// If the scratch file cannot be made, or a system call fails.
+/// If a system call on the target fails, or the user asked to stop.
 pub(crate) fn empty(
     data: &DataFile,
     parts: &[Range<u64>],
@@ -81,7 +81,11 @@ pub(crate) fn empty(
         left = held(data, parts);
     }
     if holds_more(left) {
-        sweep(scratch, free_memory_bytes().unwrap_or(0), sweep_limit)?;
+        let swept = sweep(scratch, free_memory_bytes().unwrap_or(0), sweep_limit);
+        // It only helps: a run that reads needs no place to write to, and the record says what the cache still holds.
+        if let Err(MeasureError::Interrupted) = swept {
+            return Err(MeasureError::Interrupted);
+        }
         left = held(data, parts);
     }
     Ok(left)
@@ -151,6 +155,9 @@ fn available_bytes(meminfo: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use halfpower_os::Mode;
+    use halfpower_os::mapping::Mapping;
+
     use super::*;
 
     const MIB: u64 = 1 << 20;
@@ -181,6 +188,21 @@ mod tests {
         if data.cached_bytes(0..4 << 20).ok() == Some(4 << 20) && data.direct_alignment().unwrap().is_some() {
             let all = 0..4 << 20;
             assert_eq!(empty(&data, std::slice::from_ref(&all), folder.path(), LONG).unwrap(), Some(0));
+        }
+    }
+
+    #[test]
+    fn where_no_scratch_file_can_be_made_what_stays_is_told() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let data = DataFile::unnamed_in(folder.path()).unwrap();
+        let all = 0..4 * MIB;
+        data.write_all_at(&vec![1; all.end as usize], 0).unwrap();
+        // The kernel keeps pages that somebody has mapped.
+        let mapped = Mapping::new(data.reopen(Mode::default()).unwrap()).unwrap();
+        mapped.read_at(&mut vec![0; all.end as usize], 0).unwrap();
+        if data.cached_bytes(all.clone()).ok() == Some(all.end) {
+            let nowhere = folder.path().join("nowhere");
+            assert_eq!(empty(&data, std::slice::from_ref(&all), &nowhere, LONG).unwrap(), Some(all.end));
         }
     }
 
