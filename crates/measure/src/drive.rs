@@ -19,6 +19,7 @@ use halfpower_spec::{Nanos, Run, Workload, WorkloadOptions};
 
 use crate::offsets::Offsets;
 use crate::schedule::Schedule;
+use crate::silence::{Silence, Watch};
 use crate::steady_end::{SteadyEnd, Teller, Told};
 use crate::target_backend::{Account, Lane, Prepared, Spent};
 use crate::window::{Tally, Terms, Window};
@@ -221,11 +222,13 @@ pub(crate) fn drive(
     // A run that ends by its bytes may have all the time that they take, so that answers must come from the beginning on.
     let window = if ends_early { Nanos(0) } else { run.runtime };
     let opened = Instant::now();
-    let mut watch = silence.map(|silence| Watch::new(&shared, window, silence));
+    let mut watch = silence.map(|Silence { longest, write_back }| {
+        Watch::new(&shared.progress, window, longest, move || write_back.so_far())
+    });
     let all_ended = |state: &State| has_ended(state) == count;
     let stopped = shared.wait(all_ended, || {
         steady.iter_mut().for_each(|steady| steady.look(&shared.stop));
-        stopping.is_overdue() || watch.as_mut().is_some_and(Watch::is_silent)
+        stopping.is_overdue() || watch.as_mut().is_some_and(|watch| watch.is_silent(Instant::now()))
     });
     let mut spent = Spent { stopped_ns: stopped.as_nanos() as u64, ..account.end() };
     spent.notes.extend(steady.iter().map(SteadyEnd::note));
@@ -372,43 +375,13 @@ impl<'a> Stopping<'a> {
     }
 }
 
-/// Watches whether the target answers; after the window's end it may be silent for `silence`.
-struct Watch<'a> {
-    shared: &'a Shared,
-    silence: Duration,
-    /// The time of the last progress, but never before the window's end.
-    last: Instant,
-    seen: (u64, u64),
-}
-
-impl<'a> Watch<'a> {
-    fn new(shared: &'a Shared, runtime: Nanos, silence: Nanos) -> Self {
-        let in_days = Duration::from_secs(365 * 86_400);
-        let window = Duration::from_nanos(runtime.0).min(in_days);
-        Self { shared, silence: Duration::from_nanos(silence.0), last: Instant::now() + window, seen: (0, 0) }
-    }
-
-    fn is_silent(&mut self) -> bool {
-        let now = Instant::now();
-        if now < self.last {
-            return false;
-        }
-        // A long flush is one request with one completion: pages that the kernel writes back meanwhile count as
-        // progress too.
-        let seen = (self.shared.progress.load(Ordering::Relaxed), halfpower_os::page_cache::written_back_pages());
-        if seen != self.seen {
-            (self.seen, self.last) = (seen, now);
-        }
-        now - self.last > self.silence
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use halfpower_engine::{Completion, Engine, Request};
     use halfpower_spec::{EngineName, Pass};
 
     use super::*;
+    use crate::silence::WriteBack;
     use crate::target_backend::ClosingFlush;
 
     struct NoAccount;
@@ -479,7 +452,7 @@ mod tests {
             cpu: None,
         };
         let lanes = manners.iter().map(lane).collect();
-        let silence = Some(Nanos(100_000_000));
+        let silence = Some(Silence { longest: Nanos(100_000_000), write_back: WriteBack::Nothing });
         let prepared = Prepared {
             lanes,
             engine: EngineName::Null,

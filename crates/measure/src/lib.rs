@@ -22,6 +22,7 @@ mod real;
 mod sampler;
 mod schedule;
 mod side_by_side;
+mod silence;
 mod simulated;
 mod skewed_blocks;
 mod steady_end;
@@ -41,6 +42,7 @@ pub use real::{
     probe_share,
 };
 pub use side_by_side::of_hosts as levels_of_hosts;
+pub use silence::{Silence, WriteBack};
 pub use simulated::{SimulatedPath, SimulatedTarget, simulated_path};
 pub use target_backend::{Account, ClosingFlush, Lane, Prepared, Spent, TargetBackend};
 pub use witnessed::WitnessedTarget;

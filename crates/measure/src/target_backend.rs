@@ -11,6 +11,7 @@ use halfpower_record::{
 use halfpower_spec::{Bytes, EngineName, Nanos, Pass, Run, Workload};
 
 use crate::MeasureError;
+use crate::silence::Silence;
 
 /// One submitter of requests: an engine, its depth, and the part of the target that it works on.
 pub struct Lane {
@@ -70,7 +71,7 @@ pub struct Prepared {
     /// The flush at the end of the run.
     pub flush: ClosingFlush,
     /// How long the target may be silent after the window before the run is given up; `None` in virtual time.
-    pub silence: Option<Nanos>,
+    pub silence: Option<Silence>,
 }
 
 /// The account of one run: processor time, and what else its pass observes.

@@ -79,14 +79,18 @@ impl Terms {
     pub(crate) fn of_load(self, workload: &Workload) -> Self {
         let Nanos(runtime_ns) = self.runtime;
         let more_ns = runtime_ns.saturating_mul(TURNOVER_WINDOWS).min(TURNOVER_NS);
-        let is_left_behind = workload.rw.writes() && (!workload.cache.direct() || workload.options.fdatasync > 0);
         Self {
             runtime: Nanos(runtime_ns.saturating_mul(2).saturating_add(more_ns)),
-            flush: ClosingFlush::counts_if(is_left_behind),
+            flush: ClosingFlush::counts_if(is_flushed(workload)),
             pauses: Pauses::of(&workload.options),
             ..self
         }
     }
+}
+
+/// Whether the load `workload` beside another leaves something in the page cache, or flushes by itself.
+pub(crate) fn is_flushed(workload: &Workload) -> bool {
+    workload.rw.writes() && (!workload.cache.direct() || workload.options.fdatasync > 0)
 }
 
 /// Requests that come by themselves, and when those of the running batch should have come.

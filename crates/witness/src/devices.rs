@@ -15,6 +15,11 @@ impl DeviceCounters {
         Self(devices.iter().filter_map(read).collect())
     }
 
+    /// Sectors that they have written, all together.
+    pub fn written_sectors(&self) -> u64 {
+        self.0.iter().map(|device| device.writes.sectors).sum()
+    }
+
     /// What each device did since `then`, over `span_ns`.
     pub fn since(&self, then: &Self, span_ns: u64) -> Vec<DeviceUse> {
         let grown = |now: &DeviceUse| {
@@ -64,6 +69,7 @@ mod tests {
         let then = DeviceCounters(counters("sda", "10 1 800 5 20 2 1600 9 0 7 14 0 0 0 0").into_iter().collect());
         let now = DeviceCounters(counters("sda", "15 1 840 9 22 3 1700 19 1 57 34 0 0 0 0").into_iter().collect());
         let done = now.since(&then, 100_000_000);
+        assert_eq!((then.written_sectors(), now.written_sectors()), (1600, 1700));
         assert_eq!(done[0].reads, DeviceRequests { ios: 5, merges: 0, sectors: 40, ms: 4 });
         assert_eq!(done[0].writes, DeviceRequests { ios: 2, merges: 1, sectors: 100, ms: 10 });
         assert_eq!((done[0].busy_ms, done[0].in_queue_ms), (50, 20));

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use halfpower_engine::FileWork;
 use halfpower_os::{FileFolder, Kind};
 use halfpower_record::LaneRole;
-use halfpower_spec::{Bytes, EngineName, FileOperation, Folders, Nanos, Workload};
+use halfpower_spec::{Bytes, EngineName, FileOperation, Folders, Workload};
 
 use super::member::Member;
 use crate::MeasureError;
+use crate::silence::Silence;
 use crate::target_backend::{ClosingFlush, Lane, Prepared};
 
 /// What a reader of records of such runs has to know.
@@ -42,7 +43,7 @@ pub(super) fn prepare(
     workload: &Workload,
     operation: FileOperation,
     folder: &Path,
-    silence: Nanos,
+    silence: Silence,
 ) -> Result<Prepared, MeasureError> {
     let Workload { bs, threads, cache, options, .. } = *workload;
     let files = u64::from(threads) * u64::from(options.file_count);

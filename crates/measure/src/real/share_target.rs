@@ -27,6 +27,7 @@ use super::{layout, member};
 use crate::admission::coherent;
 use crate::option_answers::{Backend, honours};
 use crate::read_back::read_back;
+use crate::silence::{Silence, WriteBack};
 use crate::target_backend::{Account, ClosingFlush, Lane, Prepared, TargetBackend};
 use crate::{MeasureError, background, read_back};
 
@@ -234,6 +235,7 @@ impl TargetBackend for ShareTarget {
         };
         let is_whole = flush == ClosingFlush::Counts || options.io_size.is_some();
         let warms_up = !is_whole && rate.is_none() && options.thinktime == Nanos(0);
+        let longest = Nanos(self.wanted.silence.0.saturating_mul(FLUSH_TIMES));
         Ok(Prepared {
             lanes,
             engine: self.protocol.engine(),
@@ -243,7 +245,8 @@ impl TargetBackend for ShareTarget {
             buffer_segments: None,
             warms_up: warms_up.then(|| Nanos((run.runtime.0 / BUSY_BEFORE).min(MOST_BUSY_BEFORE_NS))),
             flush,
-            silence: Some(Nanos(self.wanted.silence.0.saturating_mul(FLUSH_TIMES))),
+            // No page cache of this machine takes part.
+            silence: Some(Silence { longest, write_back: WriteBack::Nothing }),
         })
     }
 

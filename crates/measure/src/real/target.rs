@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use halfpower_os::Kind;
 use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::{
@@ -25,7 +26,12 @@ use super::scratch_file::ScratchFile;
 use super::write_cache::WriteCache;
 use super::{apply_options, commands, file_lanes, memory_lanes, page_cache, verification};
 use crate::MeasureError;
+use crate::silence::{Silence, WriteBack};
 use crate::target_backend::{Account, ClosingFlush, Prepared, TargetBackend};
+use crate::window::is_flushed;
+
+/// File systems that keep data on the device that is named for them alone, and not on several; XFS without `rtdev`.
+const ON_ONE_DEVICE: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "vfat", "exfat"];
 
 /// A real target.
 pub struct RealTarget {
@@ -153,12 +159,36 @@ impl RealTarget {
         Ok(())
     }
 
+    /// How long the target may be silent after a run, which may flush at its end.
+    fn silence(&self, workload: &Workload, volume: RunVolume, flushes: bool) -> Silence {
+        let leaves_pages = flushes || workload.load_beside().is_some_and(|load| is_flushed(&load));
+        let write_back = WriteBack::of(leaves_pages, &self.written_devices(volume.members));
+        Silence { longest: self.wanted.silence, write_back }
+    }
+
+    /// The devices to which the page cache writes what a run leaves in the first `members` members; `None` stands for one that
+    /// is not known.
+    fn written_devices(&self, members: usize) -> Vec<Option<String>> {
+        let is_on_one = self.environment.filesystem.as_ref().is_some_and(|filesystem| {
+            ON_ONE_DEVICE.contains(&filesystem.kind.as_str()) && !filesystem.options.contains("rtdev=")
+        });
+        let each = self.members.each.iter().zip(&self.members.devices).take(members).enumerate();
+        let known = |(at, (member, device)): (usize, (&Member, &Option<String>))| {
+            // Scratch files of a device lie elsewhere. What is known of the file system is the first member's.
+            let is_its_own = if member.kind == Kind::Block { self.scratch.is_empty() } else { at == 0 && is_on_one };
+            device.clone().filter(|_| is_its_own)
+        };
+        each.map(known).collect()
+    }
+
     /// Prepares a run of operations on small files, which share the file system with the target and not its blocks.
     fn prepare_files(&mut self, workload: &Workload, operation: FileOperation) -> Result<Prepared, MeasureError> {
         self.witnessed.clear();
         self.scratch.clear();
         let folder = self.members.each.first().map_or_else(std::env::temp_dir, |member| member.scratch.clone());
-        let prepared = file_lanes::prepare(workload, operation, &folder, self.wanted.silence)?;
+        let write_back = WriteBack::of(operation.changes(), &self.written_devices(1));
+        let silence = Silence { longest: self.wanted.silence, write_back };
+        let prepared = file_lanes::prepare(workload, operation, &folder, silence)?;
         self.note(file_lanes::NOTE);
         Ok(prepared)
     }
@@ -245,7 +275,7 @@ impl TargetBackend for RealTarget {
             buffer_segments: buffers.segments.filter(|_| cache.direct()),
             warms_up: warms_up.then_some(Nanos(0)),
             flush: ClosingFlush::counts_if(flush),
-            silence: Some(self.wanted.silence),
+            silence: Some(self.silence(&run.workload, volume, flush)),
         })
     }
 
@@ -301,5 +331,51 @@ impl TargetBackend for RealTarget {
 
     fn unix_ms(&self) -> u64 {
         self.instruments.unix_ms()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_spec::Cache;
+
+    use super::*;
+
+    const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+    fn target(folder: &Path) -> RealTarget {
+        let wanted = RealTargetOptions { size: Some(Bytes(8 << 20)), writes: true, ..RealTargetOptions::default() };
+        let mut target = RealTarget::open(folder, &wanted).unwrap();
+        target.make_ready(None, &AtomicBool::new(false)).unwrap();
+        target
+    }
+
+    fn prepared(target: &mut RealTarget, workload: Workload) -> Prepared {
+        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(1_000_000), seed: 1 };
+        target.prepare(&run, &AtomicBool::new(false)).unwrap()
+    }
+
+    fn of_files(operation: FileOperation) -> Workload {
+        let options = WorkloadOptions { file_operation: Some(operation), file_count: 2, ..WorkloadOptions::default() };
+        Workload { rw: Rw::Write, cache: Cache::Both, options, ..Workload::default() }
+    }
+
+    #[test]
+    fn what_the_machine_writes_back_is_no_sign_of_life_of_a_target_that_is_read() {
+        let folder = tempfile::tempdir_in(HERE).unwrap();
+        let mut target = target(folder.path());
+        let mut looks = |workload| prepared(&mut target, workload).silence.unwrap().write_back != WriteBack::Nothing;
+        let read = Workload { cache: Cache::Both, ..Workload::default() };
+        let write = Workload { rw: Rw::Write, ..read };
+        let beside = |workload: Workload| {
+            let options = WorkloadOptions { beside: Some(workload.as_load().unwrap()), ..WorkloadOptions::default() };
+            Workload { options, ..read }
+        };
+        let small = |rw: Rw| {
+            let cache = if rw.writes() { Cache::Both } else { Cache::Device };
+            Workload { rw, cache, bs: Bytes(4096), ..read }
+        };
+        assert!(!looks(read) && looks(write));
+        assert!(!looks(beside(small(Rw::Randread))) && looks(beside(small(Rw::Randwrite))));
+        assert!(!looks(of_files(FileOperation::Stat)) && looks(of_files(FileOperation::Create)));
     }
 }
