@@ -221,6 +221,8 @@ impl TargetBackend for RealTarget {
     }
 
     fn prepare(&mut self, run: &Run, stop: &AtomicBool) -> Result<Prepared, MeasureError> {
+        // Restore first what the last run switched, whatever this one is.
+        self.switched.clear();
         if run.workload.engine == EngineName::Memory {
             self.witnessed.clear();
             let folder = self.members.each.first().map_or_else(std::env::temp_dir, |member| member.scratch.clone());
@@ -239,8 +241,6 @@ impl TargetBackend for RealTarget {
         self.keep_ledgers(&run.workload, volume, stop)?;
         let first = self.members.each.first();
         self.scratch = first.map_or(Ok(Vec::new()), |member| ScratchFile::of(run, member, self.wanted.seed, stop))?;
-        // Restore first what the last run switched.
-        self.switched.clear();
         self.switched = apply_options::switched(&options, &self.members.distinct_devices(volume.members))?;
         let cached_bytes = self.members.set_page_cache(&options, volume, self.wanted.drop_caches)?;
         self.open_layer(&run.workload, volume)?;
@@ -336,7 +336,9 @@ impl TargetBackend for RealTarget {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_spec::Cache;
+    use std::fs;
+
+    use halfpower_spec::{Cache, Kernel, Switch};
 
     use super::*;
 
@@ -357,6 +359,28 @@ mod tests {
     fn of_files(operation: FileOperation) -> Workload {
         let options = WorkloadOptions { file_operation: Some(operation), file_count: 2, ..WorkloadOptions::default() };
         Workload { rw: Rw::Write, cache: Cache::Both, options, ..Workload::default() }
+    }
+
+    #[test]
+    fn a_switched_write_cache_is_put_back_before_a_run_of_any_kind() {
+        let folder = tempfile::tempdir_in(HERE).unwrap();
+        let mut target = target(folder.path());
+        let kernel = WorkloadOptions { kernel: Some(Kernel::Read), ..WorkloadOptions::default() };
+        let of_memory = Workload { engine: EngineName::Memory, options: kernel, ..Workload::default() };
+        let buffered = Workload { cache: Cache::Both, ..Workload::default() };
+        for workload in [of_files(FileOperation::Create), of_memory, buffered] {
+            let laid_out = tempfile::tempdir().unwrap();
+            let block = laid_out.path().join("block");
+            let setting = block.join("sda/cache_type");
+            fs::create_dir_all(block.join("sda")).unwrap();
+            fs::write(&setting, "write back").unwrap();
+            let notes = laid_out.path().join("notes");
+            let devices = ["sda".to_string()];
+            target.switched = WriteCache::set_all_under(&block, Some(&notes), &devices, Switch::Off).unwrap();
+            assert_eq!(fs::read_to_string(&setting).unwrap(), "write through");
+            prepared(&mut target, workload);
+            assert_eq!(fs::read_to_string(&setting).unwrap(), "write back", "{workload}");
+        }
     }
 
     #[test]

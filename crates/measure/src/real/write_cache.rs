@@ -42,7 +42,8 @@ impl WriteCache {
         Self::set_all_under(Path::new("/sys/block"), None, devices, to)
     }
 
-    fn set_all_under(
+    /// As [`Self::set_all`], of devices in this folder and with notes in that one.
+    pub(super) fn set_all_under(
         block: &Path,
         notes: Option<&Path>,
         devices: &[String],
