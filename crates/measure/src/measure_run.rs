@@ -248,6 +248,7 @@ fn of_background(lanes: &[LaneRecord]) -> u64 {
 /// All lanes of a workload together.
 struct Sum {
     pub elapsed_ns: u64,
+    /// What follows the last request: a lane that ends before the others flushes within the window.
     pub flush_ns: u64,
     pub bytes: u64,
     pub ios: u64,
@@ -261,7 +262,7 @@ struct Sum {
     pub latency: Latency,
     /// How many of `bytes` were read, and the latencies of reads and of writes.
     pub by_direction: ByDirection,
-    /// Mean number of requests in flight: the sum over lanes of each one's mean over its own window, without its flush.
+    /// Mean number of requests in flight over the window of all lanes, without what follows the last request.
     pub depth: f64,
     pub syncs: Latency,
     pub commits: Latency,
@@ -282,9 +283,11 @@ impl Sum {
         let ended = || lanes.iter().filter(|lane| !lane.is_lost).map(|lane| &lane.tally);
         let start = tallies().map(|tally| tally.start).min().expect("a run has a lane");
         let end = tallies().map(|tally| tally.end).max().expect("a run has a lane");
+        let last = tallies().map(|tally| tally.end.0 - tally.flush_ns).max().expect("a run has a lane");
+        let mut in_flight_ns = 0.0;
         let mut sum = Self {
             elapsed_ns: end.0 - start.0,
-            flush_ns: tallies().map(|tally| tally.flush_ns).max().unwrap_or(0),
+            flush_ns: end.0 - last,
             bytes: tallies().map(|tally| tally.bytes).sum(),
             ios: tallies().map(|tally| tally.ios).sum(),
             read_ios: tallies().map(|tally| tally.read_ios).sum(),
@@ -310,13 +313,13 @@ impl Sum {
             sum.by_direction.read_bytes += tally.read_bytes;
             sum.by_direction.read_latency.merge(&reads);
             sum.by_direction.write_latency.merge(&writes);
-            let in_flight_ns = latency.sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;
-            sum.depth += in_flight_ns / (tally.end.0 - tally.start.0 - tally.flush_ns).max(1) as f64;
+            in_flight_ns += latency.sum_ns() as f64 + tally.in_flight_beyond_latency_ns as f64;
             sum.latency.merge(&latency);
             tally.syncs.iter().for_each(|syncs| sum.syncs.merge(&syncs.latency()));
             tally.commits.iter().for_each(|commits| sum.commits.merge(&commits.latency()));
             sum.add_errors(tally.errors.iter().copied());
         }
+        sum.depth = in_flight_ns / (last - start.0).max(1) as f64;
         sum
     }
 
@@ -367,7 +370,7 @@ fn added_series<'a>(step_ns: u64, lanes: impl Iterator<Item = &'a Tally>) -> Ser
 
 #[cfg(test)]
 mod tests {
-    use halfpower_record::Sample;
+    use halfpower_record::{LatencyCounter, Sample};
     use halfpower_spec::Nanos;
 
     use super::*;
@@ -397,6 +400,44 @@ mod tests {
     fn lost() -> LaneOutcome {
         let errors = vec![(Errno::UNANSWERED, 3)];
         outcome(Tally { start: START, end: END, errors, step_ns: 1_000_000, ..Tally::default() }, true)
+    }
+
+    /// A lane that had one request in flight until `end`, and then flushed.
+    fn busy_until(end: Nanos, flush_ns: u64) -> LaneOutcome {
+        let ios = (end.0 - START.0) / STEP_NS;
+        let mut read_latency = LatencyCounter::default();
+        read_latency.add(STEP_NS, ios);
+        let end = Nanos(end.0 + flush_ns);
+        let step_ns = STEP_NS;
+        outcome(
+            Tally { start: START, end, flush_ns, ios, read_ios: ios, read_latency, step_ns, ..Tally::default() },
+            false,
+        )
+    }
+
+    #[test]
+    fn the_depth_of_lanes_that_end_at_different_times_is_that_of_one_window() {
+        let half = Nanos(START.0 + STEPS / 2 * STEP_NS);
+        let depth = |lanes: [LaneOutcome; 2]| {
+            let sum = Sum::of(&lanes);
+            let in_window = sum.depth * (sum.elapsed_ns - sum.flush_ns) as f64;
+            // Little's law, by which a record tells whether its latencies are known.
+            assert!((in_window - sum.latency.sum_ns() as f64).abs() < 1.0, "{in_window}");
+            sum.depth
+        };
+        assert_eq!(depth([busy_until(END, 0), busy_until(END, 0)]), 2.0);
+        assert_eq!(depth([busy_until(END, 0), busy_until(half, 0)]), 1.5);
+        assert_eq!(depth([busy_until(half, 7 * STEP_NS), busy_until(END, 3 * STEP_NS)]), 1.5);
+        assert_eq!(depth([busy_until(half, 2 * STEP_NS), busy_until(END, 0)]), 1.5);
+    }
+
+    #[test]
+    fn a_flush_is_what_follows_the_last_request() {
+        let half = Nanos(START.0 + STEPS / 2 * STEP_NS);
+        let flush_steps = |lanes: [LaneOutcome; 2]| Sum::of(&lanes).flush_ns / STEP_NS;
+        assert_eq!(flush_steps([busy_until(END, 2 * STEP_NS), busy_until(END, 3 * STEP_NS)]), 3);
+        assert_eq!(flush_steps([busy_until(half, 7 * STEP_NS), busy_until(END, 3 * STEP_NS)]), 3);
+        assert_eq!(flush_steps([busy_until(half, 12 * STEP_NS), busy_until(END, STEP_NS)]), 2, "others still flush");
     }
 
     #[test]
