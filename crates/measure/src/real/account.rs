@@ -26,6 +26,14 @@ pub(crate) struct MachineAccount {
     counters: DeviceCounters,
 }
 
+/// Takes the soaker's threads, which make no system calls, out of what the process was charged, its user and system time. The
+/// kernel samples by ticks how a time is shared between the two, and only their sum is exact: what the soaker spent beyond the
+/// user time stands in the system time.
+fn without((user_ns, system_ns): (u64, u64), soaker_ns: u64) -> (u64, u64) {
+    let beyond_ns = soaker_ns.saturating_sub(user_ns);
+    (user_ns.saturating_sub(soaker_ns), system_ns.saturating_sub(beyond_ns))
+}
+
 /// Makes an account for a run of this pass, as [`MachineAccount::new`]. If the soaker cannot be started, the run goes
 /// on without it, and a note says that its cost is only a lower bound.
 ///
@@ -127,12 +135,12 @@ impl Account for MachineAccount {
         }
         let soaked = self.soaking.as_ref().map(Soaking::lost);
         let machine = processor::machine();
-        let own_user_ns = charged.user_ns - self.charged.user_ns;
-        let soaker_threads_ns = soaked.as_ref().map_or(0, |(_, threads_ns)| *threads_ns);
+        let spent = (charged.user_ns - self.charged.user_ns, charged.system_ns - self.charged.system_ns);
+        let (user_ns, system_ns) = without(spent, soaked.as_ref().map_or(0, |(_, threads_ns)| *threads_ns));
         let cpu = Cpu {
             span_ns,
-            user_ns: own_user_ns.saturating_sub(soaker_threads_ns),
-            system_ns: charged.system_ns - self.charged.system_ns,
+            user_ns,
+            system_ns,
             switches: Some(charged.switches - self.charged.switches),
             major_faults: Some(charged.major_faults - self.charged.major_faults),
             minor_faults: Some(charged.minor_faults - self.charged.minor_faults),
@@ -144,5 +152,18 @@ impl Account for MachineAccount {
         let noise = self.witness.between(&self.sight, &self.witness.look());
         let devices = DeviceCounters::of(&self.watched).since(&self.counters, span_ns);
         Spent { cpu, noise, devices, anatomy: self.tracing.as_ref().map(Tracing::anatomy), ..Spent::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_soaker_is_taken_out_of_the_sum_of_user_and_system_time() {
+        assert_eq!(without((100, 30), 0), (100, 30));
+        assert_eq!(without((100, 30), 90), (10, 30));
+        assert_eq!(without((90, 30), 100), (0, 20));
+        assert_eq!(without((90, 30), 130), (0, 0));
     }
 }
