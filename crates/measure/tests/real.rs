@@ -242,6 +242,26 @@ fn what_a_run_gave_back_is_there_again_for_the_next() {
 }
 
 #[test]
+fn a_file_that_ends_in_less_than_a_direct_block_is_verified() {
+    let folder = folder();
+    let path = folder.path().join("odd");
+    let bytes = MIB + 8192 + 24;
+    fs::write(&path, vec![1; bytes as usize]).unwrap();
+    let wanted = RealTargetOptions { size: None, overwrite: true, ..wanted(true) };
+    let mut backend = RealTarget::open(&path, &wanted).unwrap();
+    backend.make_ready(None, &AtomicBool::new(false)).unwrap();
+    if !direct(&backend) {
+        return;
+    }
+    for rw in [Rw::Randwrite, Rw::Read, Rw::Randmixed] {
+        let options = WorkloadOptions { verify: true, ..WorkloadOptions::default() };
+        let record = run(&mut backend, Workload { rw, bs: Bytes(8192), options, ..Workload::default() }, Pass::Plain);
+        assert!(record.ios > 0 && record.errors.is_empty(), "{rw}: {:?}", record.errors);
+    }
+    assert_eq!(fs::metadata(&path).unwrap().len(), bytes);
+}
+
+#[test]
 fn a_file_with_holes_is_refused_or_filled() {
     let folder = folder();
     let path = folder.path().join("sparse");

@@ -20,7 +20,9 @@ use crate::read_back::read_back;
 pub(super) fn lay_out(reached: Reached<'_>, stop: &AtomicBool) -> Result<Ledgers, MeasureError> {
     let span = reached.span_bytes();
     let ledgers = Ledgers::new(reached.volume, span);
-    let mode = layout::mode(reached.members.direct_unit().is_some());
+    // A file may end in less than the unit of direct I/O.
+    let is_direct = reached.members.direct_unit().is_some_and(|unit| span.is_multiple_of(unit.0));
+    let mode = layout::mode(is_direct);
     let settings = layout::settings(reached.seed, reached.members.budget);
     let entered = Reached { ledgers: Some(&ledgers), ..reached };
     for lane in 0..reached.volume.lanes().len() {
