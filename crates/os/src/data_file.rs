@@ -280,7 +280,8 @@ impl DataFile {
     /// # Errors
     /// The error that the system reports.
     pub fn set_size(&self, size_bytes: u64) -> Result<(), OsError> {
-        self.file.set_len(size_bytes).map_err(|error| OsError::of("ftruncate", "extended", &self.path, error))
+        let refused = |error| OsError::of("ftruncate", "extended", &self.path, error).wanting(size_bytes);
+        self.file.set_len(size_bytes).map_err(refused)
     }
 
     /// Reads into `bytes` from `offset` on, through the page cache; returns the number of bytes read.

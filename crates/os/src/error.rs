@@ -29,19 +29,19 @@ pub enum OsError {
         error: io::Error,
     },
     /// The file system has no room.
-    #[error("{} has no room for {wanted_bytes} bytes: free some, or ask for a smaller --size", path.display())]
+    #[error("{} has no room for {}", path.display(), lacking(*wanted_bytes))]
     Full {
         /// The path.
         path: PathBuf,
-        /// The bytes requested.
+        /// The bytes requested; 0 where a call asks for none, as one that makes a file or flushes.
         wanted_bytes: u64,
     },
     /// The owner's disk quota is exhausted.
-    #[error("{}: the disk quota has no room for {wanted_bytes} bytes: free some, or ask for a smaller --size", path.display())]
+    #[error("{}: the disk quota has no room for {}", path.display(), lacking(*wanted_bytes))]
     OverQuota {
         /// The path.
         path: PathBuf,
-        /// The bytes requested.
+        /// The bytes requested; 0 likewise.
         wanted_bytes: u64,
     },
     /// The file would exceed the size limit of this process or of the file system.
@@ -188,6 +188,15 @@ pub enum OsError {
     },
 }
 
+/// What there is no room for, and what to do.
+fn lacking(wanted_bytes: u64) -> String {
+    match wanted_bytes {
+        // Files may have run out as well as bytes.
+        0 => "another file, or for what was written: remove files, or name another place".to_string(),
+        bytes => format!("{bytes} bytes: free some, or ask for a smaller --size"),
+    }
+}
+
 impl OsError {
     /// Converts the error of `call`, which tried `action` ("opened for writing") on `path`, to the most specific
     /// variant.
@@ -218,6 +227,24 @@ impl OsError {
             Self::Full { path, .. } => Self::Full { path, wanted_bytes },
             Self::OverQuota { path, .. } => Self::OverQuota { path, wanted_bytes },
             other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_without_room_lacks_bytes_only_where_bytes_were_asked_for() {
+        for (number, what) in
+            [(libc::ENOSPC, "/t has no room for"), (libc::EDQUOT, "/t: the disk quota has no room for")]
+        {
+            let refused = || OsError::of("open", "written to", Path::new("/t"), io::Error::from_raw_os_error(number));
+            let another = "another file, or for what was written: remove files, or name another place";
+            assert_eq!(refused().to_string(), format!("{what} {another}"));
+            let asked = "8192 bytes: free some, or ask for a smaller --size";
+            assert_eq!(refused().wanting(8192).to_string(), format!("{what} {asked}"));
         }
     }
 }
