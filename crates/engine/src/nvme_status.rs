@@ -1,4 +1,4 @@
-//! Names the status of NVMe commands that failed, as the NVM Express base specification 2.0 does.
+//! Names the status of NVMe commands that failed, as the NVM Express base specification 2.0 and that of zoned namespaces do.
 
 use std::borrow::Cow;
 
@@ -28,9 +28,10 @@ impl NvmeStatus {
             0x008 => "NVMe-aborted-with-its-queue",
             0x00b => "NVMe-invalid-namespace-or-format",
             0x013 => "NVMe-invalid-PRP-offset",
-            0x01a => "NVMe-command-interrupted",
-            0x01b => "NVMe-transient-transport-error",
+            0x01b => "NVMe-aborted-by-preempt-and-abort",
             0x020 => "NVMe-namespace-write-protected",
+            0x021 => "NVMe-command-interrupted",
+            0x022 => "NVMe-transient-transport-error",
             0x080 => "NVMe-LBA-out-of-range",
             0x081 => "NVMe-capacity-exceeded",
             0x082 => "NVMe-namespace-not-ready",
@@ -38,10 +39,13 @@ impl NvmeStatus {
             0x084 => "NVMe-format-in-progress",
             0x182 => "NVMe-attempted-write-to-read-only-range",
             0x1b8 => "NVMe-zone-boundary-error",
-            0x1ba => "NVMe-zone-is-full",
-            0x1bb => "NVMe-zone-is-read-only",
-            0x1bc => "NVMe-zone-is-offline",
-            0x1bd => "NVMe-zone-invalid-write",
+            0x1b9 => "NVMe-zone-is-full",
+            0x1ba => "NVMe-zone-is-read-only",
+            0x1bb => "NVMe-zone-is-offline",
+            0x1bc => "NVMe-zone-invalid-write",
+            0x1bd => "NVMe-too-many-active-zones",
+            0x1be => "NVMe-too-many-open-zones",
+            0x1bf => "NVMe-invalid-zone-state-transition",
             0x280 => "NVMe-write-fault",
             0x281 => "NVMe-unrecovered-read-error",
             0x282 => "NVMe-guard-check-error",
@@ -63,6 +67,27 @@ impl NvmeStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The numbers of `include/linux/nvme.h` (`NVME_SC_...`).
+    #[test]
+    fn what_a_drive_may_try_again_and_what_zones_refuse_have_the_numbers_of_the_specification() {
+        for (status, name) in [
+            (0x01b, "NVMe-aborted-by-preempt-and-abort"),
+            (0x020, "NVMe-namespace-write-protected"),
+            (0x021, "NVMe-command-interrupted"),
+            (0x022, "NVMe-transient-transport-error"),
+            (0x1b8, "NVMe-zone-boundary-error"),
+            (0x1b9, "NVMe-zone-is-full"),
+            (0x1ba, "NVMe-zone-is-read-only"),
+            (0x1bb, "NVMe-zone-is-offline"),
+            (0x1bc, "NVMe-zone-invalid-write"),
+            (0x1bd, "NVMe-too-many-active-zones"),
+            (0x1be, "NVMe-too-many-open-zones"),
+            (0x1bf, "NVMe-invalid-zone-state-transition"),
+        ] {
+            assert_eq!(NvmeStatus(status).name(), name, "{status:#x}");
+        }
+    }
 
     #[test]
     fn a_status_has_a_name_and_a_number_of_the_system_is_none() {
