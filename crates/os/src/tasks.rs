@@ -100,7 +100,8 @@ pub struct PressureTime {
     pub resource: String,
     /// Time that some task waited, in nanoseconds.
     pub some_ns: u64,
-    /// Time that all tasks waited that were not idle, in nanoseconds; `None` if the kernel does not count it.
+    /// Time that all tasks waited that were not idle, in nanoseconds; `None` if the kernel does not count it, as that of a whole
+    /// machine for its processors.
     pub full_ns: Option<u64>,
 }
 
@@ -325,12 +326,14 @@ fn holds_data(link: &Path, metadata: &Metadata) -> bool {
 /// does not tell are left out.
 pub fn pressure(folder: &Path) -> Vec<PressureTime> {
     let of = |resource: &str| {
-        let text = fs::read_to_string(folder.join(format!("{resource}.pressure")));
-        let text = text.or_else(|_: io::Error| fs::read_to_string(folder.join(resource))).ok()?;
+        let of_group = fs::read_to_string(folder.join(format!("{resource}.pressure")));
+        // Of a whole machine it says 0 since Linux 5.13, and means nothing: some task always has a processor (`psi.rst`).
+        let means_full = of_group.is_ok() || resource != "cpu";
+        let text = of_group.or_else(|_: io::Error| fs::read_to_string(folder.join(resource))).ok()?;
         Some(PressureTime {
             resource: resource.to_string(),
             some_ns: total_ns(&text, "some ")?,
-            full_ns: total_ns(&text, "full "),
+            full_ns: total_ns(&text, "full ").filter(|_| means_full),
         })
     };
     ["io", "cpu", "memory"].into_iter().filter_map(of).collect()

@@ -153,12 +153,14 @@ fn pressure_is_read_of_the_machine_and_of_a_group() {
     let folder = tempfile::tempdir().unwrap();
     let line = |kind: &str, total: u64| format!("{kind} avg10=0.54 avg60=5.95 avg300=26.65 total={total}\n");
     write(folder.path(), "machine/io", &(line("some", 7) + &line("full", 5)));
-    write(folder.path(), "machine/cpu", &line("some", 9));
+    write(folder.path(), "machine/cpu", &(line("some", 9) + &line("full", 0)));
     write(folder.path(), "machine/irq", &line("full", 9));
     let time = |resource: &str, some_ns, full_ns| PressureTime { resource: resource.to_string(), some_ns, full_ns };
     let machine = [time("io", 7_000, Some(5_000)), time("cpu", 9_000, None)];
     assert_eq!(pressure(&folder.path().join("machine")), machine);
     write(folder.path(), "group/memory.pressure", &(line("some", 3) + &line("full", 0)));
-    assert_eq!(pressure(&folder.path().join("group")), [time("memory", 3_000, Some(0))]);
+    write(folder.path(), "group/cpu.pressure", &(line("some", 4) + &line("full", 2)));
+    let group = [time("cpu", 4_000, Some(2_000)), time("memory", 3_000, Some(0))];
+    assert_eq!(pressure(&folder.path().join("group")), group);
     assert!(pressure(&folder.path().join("none")).is_empty());
 }
