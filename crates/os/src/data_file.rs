@@ -454,7 +454,7 @@ fn named_in(folder: &Path) -> io::Result<(PathBuf, File)> {
     Ok((path, file))
 }
 
-/// What the names of this host's files begin with; the number of the process follows.
+/// What the names of this host's files begin with; the number of the process follows, and one of the file.
 fn prefix() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().replace('/', "_");
     format!(".halfpower-at-{host}-")
@@ -474,8 +474,10 @@ pub(crate) fn sweep(folder: &Path) {
     let prefix = prefix();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.split_once('-'));
-        let Some(process) = process.and_then(|(process, _)| process.parse::<u32>().ok()) else { continue };
+        let numbers = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.split_once('-'));
+        // Another host's name may begin with this one's: then more than two numbers follow.
+        let numbers = numbers.filter(|(_, number)| number.parse::<u32>().is_ok());
+        let Some(process) = numbers.and_then(|(process, _)| process.parse::<u32>().ok()) else { continue };
         if entry.file_type().is_ok_and(|kind| kind.is_file()) && !Path::new(&format!("/proc/{process}")).exists() {
             let _ = std::fs::remove_file(entry.path());
         }
@@ -676,8 +678,9 @@ mod tests {
         // No process has a number beyond the kernel's largest.
         let left = folder.path().join(format!("{}4194999-0", prefix()));
         std::fs::write(left, b"left").unwrap();
-        std::fs::write(folder.path().join(".halfpower-at-elsewhere-4194999-0"), b"another host's").unwrap();
+        let of_others = [".halfpower-at-elsewhere-4194999-0".to_string(), format!("{}4194999-123-0", prefix())];
+        of_others.iter().for_each(|name| std::fs::write(folder.path().join(name), b"another host's").unwrap());
         sweep(folder.path());
-        assert_eq!(names(), 1);
+        assert_eq!(names(), 2, "one is of a host whose name goes on with a number");
     }
 }
