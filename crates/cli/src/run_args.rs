@@ -196,7 +196,7 @@ impl RunArgs {
         let workload = Workload {
             rw: self.rw,
             rwmixread: self.rwmixread,
-            bs: self.options.0.bssplit.map_or(self.bs, |sizes| sizes.largest()),
+            bs: self.bs,
             iodepth: self.iodepth,
             threads: self.common.threads,
             cache: self.fio_cache.cache()?.unwrap_or(self.cache),
@@ -205,6 +205,7 @@ impl RunArgs {
             rate: None,
             options: WorkloadOptions { connections, sealing, ..self.options.0 },
         };
+        let workload = workload.with_sizes_in_use();
         let iops = self.iops(workload.mean_bytes())?;
         Ok(Workload { rate: iops.map(|iops| Arrival { iops, arrivals: self.arrivals }), ..workload })
     }

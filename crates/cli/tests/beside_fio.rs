@@ -9,7 +9,7 @@ use crate::program::{command, folder, of, skip};
 
 /// Lines that end with an amount, and by how much their requests and bytes may differ: where dice decide the mix, the dice
 /// of the two are others.
-const LINES: [(&str, f64); 14] = [
+const LINES: [(&str, f64); 15] = [
     ("--rw=read --bs=64k --size=16m --direct=1", 0.0),
     ("--rw=write --bs=4k --size=4m", 0.0),
     ("--rw=randread --bs=4k --size=8m --ioengine=libaio --iodepth=8 --direct=1", 0.0),
@@ -24,6 +24,7 @@ const LINES: [(&str, f64); 14] = [
     ("--rw=randrw --rwmixread=70 --bs=4k --size=16m --direct=1", 0.2),
     ("--rw=rw --rwmixwrite=25 --bs=4k,8k --size=16m --direct=1", 0.2),
     ("--rw=randread --bssplit=4k/50:16k/50 --size=16m --direct=1 --norandommap", 0.2),
+    ("--rw=randread --bssplit=4k/100,32m/100 --size=16m --direct=1", 0.0),
 ];
 
 /// Bytes and requests of reads, then of writes, of all jobs of fio's JSON.

@@ -315,6 +315,12 @@ fn sizes_are_drawn_and_bytes_and_requests_are_counted_as_they_were() {
     let figure = |record: &Value, key: &str| record[key].as_f64().unwrap();
     let mean = figure(&drawn, "bytes") / figure(&drawn, "ios");
     assert!((mean / 19456.0 - 1.0).abs() < 0.1, "{mean} bytes a request");
+    let reads = record(here.path(), &format!("{line} --bssplit 4k,1m"));
+    assert_eq!(
+        (&reads["bs_bytes"], &reads["bssplit"]),
+        (&Value::from(4096), &Value::from("4KiB/100")),
+        "nothing writes"
+    );
     // Each request takes the time of its size, so the mean is the weighted mean of both sizes.
     let small = record(here.path(), &format!("{line} --bs 4k"));
     let large = record(here.path(), &format!("{line} --bs 64k"));

@@ -410,6 +410,10 @@ fn order_and_sizes_of_requests_are_fio_s() {
     assert!(on_sim(iometer).contains("--bssplit 512/10:1KiB/5:"), "{}", on_sim(iometer));
     assert!(on_sim(iometer).contains("--random-distribution shuffled"), "each block comes once");
     assert!(!on_sim("--rw=randread --bssplit=4k/50:6k/50").contains("shuffled"), "which cannot cover it");
+    assert!(
+        on_sim("--rw=randread --bssplit=4k/50:8k/50,6k/100").contains("shuffled"),
+        "nothing has the size of writes"
+    );
     assert!(on_sim("--rw=read --rate_iops=200,100").contains("--rate-iops 200"));
     let mixed = on_sim("--rw=randrw --rate_iops=300,100");
     assert!(mixed.contains("--rate-iops 400 --rwmixread 75"), "{mixed}");

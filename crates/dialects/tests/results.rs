@@ -87,6 +87,8 @@ fn sizes_of_fio_s_results_are_in_the_units_of_their_line() {
     assert!(decimal.walks() && decimal.origin.as_ref().unwrap().settings.is_empty(), "{:?}", decimal.origin);
     let split = with(serde_json::json!({ "bssplit": "4k/50:8kB/50", "rw": "randrw", "kb_base": "1000" }));
     assert_eq!(split.run.workload.options.bssplit.unwrap().to_string(), "4000/50:8000/50");
+    let reads = with(serde_json::json!({ "bssplit": "4k/50:8k/50,1m/100", "rw": "randread" })).run.workload;
+    assert_eq!((reads.bs.0, reads.options.bssplit.unwrap().to_string()), (8192, "4KiB/50:8KiB/50".to_string()));
 }
 
 /// What a client of fio prints of its servers: their entries, and the sum of them as a further job.

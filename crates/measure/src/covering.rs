@@ -69,9 +69,10 @@ impl Cover {
         Self { order, first: range.start, unit_bytes, units, come, left: units, once }
     }
 
-    /// The offset and the length of the next piece, of at most `bytes`; `None` if all has come and it ends then.
+    /// The offset and the length of the next piece, of at most `bytes`; `None` if all has come and it ends then. It begins
+    /// at a multiple of `multiple` units; where something has come there, it is what is left before the next multiple.
     #[inline]
-    pub(crate) fn take(&mut self, bytes: u32) -> Option<(u64, u32)> {
+    pub(crate) fn take(&mut self, bytes: u32, multiple: u64) -> Option<(u64, u32)> {
         if self.left == 0 {
             if self.once {
                 return None;
@@ -79,13 +80,16 @@ impl Cover {
             self.come.fill(0);
             self.left = self.units;
         }
-        let start = loop {
+        let drawn = loop {
             let unit = self.order.next_below(self.units);
             if !self.has_come(unit) {
                 break unit;
             }
         };
+        let block = drawn - drawn % multiple.max(1);
+        let start = (block..drawn).find(|unit| !self.has_come(*unit)).unwrap_or(drawn);
         let most = (u64::from(bytes) / self.unit_bytes).max(1);
+        let most = if start == block { most } else { most.min(block + multiple - start) };
         let mut end = start;
         while end - start < most && end < self.units && !self.has_come(end) {
             self.come[(end / 64) as usize] |= 1 << (end % 64);
@@ -108,7 +112,7 @@ mod tests {
 
     /// The units that pieces of these sizes in turn reach, `count` pieces.
     fn reached(cover: &mut Cover, sizes: &[u32], count: usize) -> Vec<u64> {
-        let pieces = sizes.iter().cycle().take(count).map_while(|bytes| cover.take(*bytes));
+        let pieces = sizes.iter().cycle().take(count).map_while(|bytes| cover.take(*bytes, 1));
         pieces
             .flat_map(|(offset, length)| {
                 assert!(length > 0 && (offset - 8192).is_multiple_of(4096) && length.is_multiple_of(4096));
@@ -128,7 +132,23 @@ mod tests {
         let mut sorted = units;
         sorted.sort_unstable();
         assert_eq!(sorted, (0..1000).collect::<Vec<_>>());
-        assert!(once.take(4096).is_none());
+        assert!(once.take(4096, 1).is_none());
+    }
+
+    #[test]
+    fn whole_pieces_begin_at_multiples_of_what_is_asked() {
+        let range = 8192..8192 + 1000 * 4096;
+        let mut cover = Cover::new(&range, 4096, true, &mut Xoshiro256PlusPlus::seed_from_u64(42));
+        let asked = [(4096, 1), (65536, 16), (131_072, 16)];
+        let pieces: Vec<_> =
+            asked.iter().cycle().map_while(|(bytes, multiple)| cover.take(*bytes, *multiple)).collect();
+        let units = |length: u32| u64::from(length / 4096);
+        for (offset, length) in &pieces {
+            let first = (offset - 8192) / 4096;
+            assert!(first % 16 == 0 || first % 16 + units(*length) <= 16, "{first} and {} units", units(*length));
+        }
+        assert!(pieces.iter().filter(|(_, length)| *length >= 65536).count() > 10);
+        assert_eq!(pieces.iter().map(|(_, length)| units(*length)).sum::<u64>(), 1000, "every unit comes once");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod anatomy;
 mod background;
 mod covering;
 mod depth_search;
+mod drawn_sizes;
 mod drive;
 mod error;
 mod gated;

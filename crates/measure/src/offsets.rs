@@ -4,14 +4,13 @@
 use std::ops::Range;
 
 use halfpower_engine::{Operation, Request};
-use halfpower_spec::{
-    BlockSizes, Bytes, Direction, Jump, Layout, Pattern, RandomDistribution, Rw, Workload, WorkloadOptions,
-};
+use halfpower_spec::{Bytes, Direction, Jump, Layout, Pattern, RandomDistribution, Rw, Workload, WorkloadOptions};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::covering::{Cover, MOST_UNITS, Permutation};
+use crate::covering::Permutation;
+use crate::drawn_sizes::{DrawnSizes, Places, Placing, is_shuffled};
 use crate::skewed_blocks::DrawnBlocks;
 use crate::zoned_blocks::ZonedBlocks;
 
@@ -84,6 +83,37 @@ struct Streams {
     given: u64,
 }
 
+/// The blocks of a range.
+#[derive(Clone, Copy)]
+struct Blocks {
+    /// Bytes from where a block begins to where the next one does.
+    unit: u64,
+    bytes: u64,
+    count: u64,
+    /// How many of them each stream has.
+    part: u64,
+}
+
+impl Blocks {
+    /// The blocks of `range`, of which there must be one for each stream.
+    fn of(workload: &Workload, range: &Range<u64>, once: bool, placing: Option<Placing>) -> Self {
+        let largest = workload.bs.0;
+        let length = range.end.saturating_sub(range.start);
+        // As in fio, requests of several sizes begin at multiples of the smallest, except if each byte is used once.
+        let smallest = workload.options.bssplit.filter(|_| !once && !is_shuffled(workload));
+        let bytes = smallest.map_or(largest, |sizes| sizes.smallest().0);
+        let unit = if workload.options.blockalign == Bytes(0) { bytes } else { workload.alignment().0 };
+        let streams = u64::from(workload.options.streams.max(1));
+        // Each direction finds its own places among all of the range.
+        let last_bytes = if placing == Some(Placing::OnGrids) { unit } else { largest };
+        // Blocks that do not divide evenly among the streams are left out.
+        let part = length.saturating_add(unit).saturating_sub(last_bytes) / unit / streams;
+        let count = part * streams;
+        assert!(count > 0, "a lane's range holds at least one block for each stream");
+        Self { unit, bytes, count, part }
+    }
+}
+
 /// How a block becomes a request.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -107,42 +137,18 @@ impl Offsets {
     /// Offsets for `workload` within `range`, which must hold at least one block for each stream; with `once`, each
     /// block is given once.
     pub(crate) fn new(workload: &Workload, range: &Range<u64>, once: bool, seed: u64) -> Self {
-        let largest = workload.bs.0;
         let bssplit = workload.options.bssplit;
-        let length = range.end.saturating_sub(range.start);
-        // As in fio, requests of several sizes begin at multiples of the smallest, except if each byte is used once.
-        let shuffled = workload.options.random_distribution == RandomDistribution::Shuffled;
-        let is_random = workload.rw.pattern() != Pattern::Sequential;
-        let can_cover = |sizes: &BlockSizes| sizes.are_multiples() && length / sizes.smallest().0 <= MOST_UNITS;
-        let covers = bssplit.filter(|sizes| shuffled && is_random && can_cover(sizes));
-        let block_bytes = bssplit.filter(|_| !once && !shuffled).map_or(largest, |sizes| sizes.smallest().0);
-        let unit = if workload.options.blockalign == Bytes(0) { block_bytes } else { workload.alignment().0 };
-        let streams = u64::from(workload.options.streams.max(1));
-        // Blocks that do not divide evenly among the streams are left out.
-        let part = length.saturating_add(unit).saturating_sub(largest) / unit / streams;
-        let blocks = part * streams;
-        assert!(blocks > 0, "a lane's range holds at least one block for each stream");
-        let step = (workload.options.stride.0 / largest).max(1);
+        let placing = bssplit.map(|sizes| Placing::of(workload, sizes, range, once));
+        let covers = placing == Some(Placing::Covering);
+        let blocks = Blocks::of(workload, range, once, placing);
+        let step = (workload.options.stride.0 / workload.bs.0).max(1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let order = match (workload.rw.pattern(), once) {
-            (Pattern::Sequential, _) if streams > 1 => {
-                Order::Streams(Streams { count: streams, part, turn: 0, given: 0 })
-            }
-            // From the last block on to the first and so on.
-            (Pattern::Sequential, _) if workload.options.layout == Layout::LastFirst => {
-                Order::Sequential { next: blocks - 1, step: 1 }
-            }
-            (Pattern::Sequential, _) if workload.options.same_blocks => {
-                Order::EachSlot { next: vec![0; workload.total_depth() as usize].into(), step }
-            }
-            (Pattern::Sequential, _) if workload.options.backwards => Order::Backwards { next: blocks - 1, step },
-            (Pattern::Sequential, _) => Order::Sequential { next: 0, step },
+        let order = match workload.rw.pattern() {
+            Pattern::Sequential => Order::sequential(workload, blocks, step),
             // The cover says where each request begins.
-            _ if covers.is_some() => Order::Sequential { next: 0, step: 1 },
-            (Pattern::Random | Pattern::Unknown, once) if once || shuffled => {
-                Order::Permuted(Permutation::new(blocks, &mut random))
-            }
-            (Pattern::Random | Pattern::Unknown, _) => Order::drawn(&workload.options, blocks, unit, &mut random),
+            _ if covers => Order::Sequential { next: 0, step: 1 },
+            _ if once || is_shuffled(workload) => Order::Permuted(Permutation::new(blocks.count, &mut random)),
+            _ => Order::drawn(&workload.options, blocks.count, blocks.unit, &mut random),
         };
         let operations = match workload.rw.direction() {
             _ if workload.rw.trims() => Operations::All(Operation::Trim),
@@ -150,15 +156,16 @@ impl Offsets {
             Some(Direction::Write) => Operations::All(Operation::Write),
             None => Operations::Mixed { read_share: (u64::from(workload.rwmixread) << 32) / 100 },
         };
-        let shape = Shape { first: range.start, unit, block_bytes: block_bytes as u32, operations };
-        let cover = covers.map(|sizes| Cover::new(range, sizes.smallest().0, once, &mut random));
-        let is_covered = cover.is_some();
-        let sizes = bssplit.map(|sizes| DrawnSizes::new(sizes, workload.rw.pattern(), range, once, cover));
+        let shape = Shape { first: range.start, unit: blocks.unit, block_bytes: blocks.bytes as u32, operations };
+        let sizes = bssplit.zip(placing).map(|(sizes, placing)| {
+            let drawn_from = (blocks.unit, blocks.count);
+            DrawnSizes::new(sizes, Places::new(placing, sizes, range, once, drawn_from, &mut random))
+        });
         // Sequential requests of several sizes, and those that cover a range, end with it, not after a number of blocks.
-        let counts = once && (bssplit.is_none() || is_random && !is_covered);
+        let counts = once && (bssplit.is_none() || workload.rw.pattern() != Pattern::Sequential && !covers);
         let rewrites = (workload.rw == Rw::Trimwrite).then(|| Rewrites::new(workload.iodepth));
-        let left = if counts { blocks.div_ceil(step) } else { u64::MAX };
-        Self { order, blocks, left, shape, sizes, rewrites, random }
+        let left = if counts { blocks.count.div_ceil(step) } else { u64::MAX };
+        Self { order, blocks: blocks.count, left, shape, sizes, rewrites, random }
     }
 
     /// Size of every request, in bytes; `None` if sizes differ.
@@ -175,7 +182,7 @@ impl Offsets {
     pub(crate) fn end_after(&mut self, bytes: u64) {
         match &mut self.sizes {
             None => self.left = self.left.min(bytes.div_ceil(u64::from(self.shape.block_bytes))),
-            Some(sizes) => sizes.left_bytes = bytes,
+            Some(sizes) => sizes.end_after(bytes),
         }
     }
 
@@ -270,6 +277,20 @@ impl Offsets {
 }
 
 impl Order {
+    /// The order of sequential requests, each of which begins `step` blocks after the one before.
+    fn sequential(workload: &Workload, blocks: Blocks, step: u64) -> Self {
+        let Workload { options, .. } = workload;
+        let Blocks { count, part, .. } = blocks;
+        match u64::from(options.streams.max(1)) {
+            streams if streams > 1 => Self::Streams(Streams { count: streams, part, turn: 0, given: 0 }),
+            // From the last block on to the first and so on.
+            _ if options.layout == Layout::LastFirst => Self::Sequential { next: count - 1, step: 1 },
+            _ if options.same_blocks => Self::EachSlot { next: vec![0; workload.total_depth() as usize].into(), step },
+            _ if options.backwards => Self::Backwards { next: count - 1, step },
+            _ => Self::Sequential { next: 0, step },
+        }
+    }
+
     /// The random order that a workload with these options asks for, over `blocks` blocks that begin `unit` bytes apart.
     fn drawn(options: &WorkloadOptions, blocks: u64, unit: u64, random: &mut Xoshiro256PlusPlus) -> Self {
         let jumping = Jumping { next: 0, follow: 0, every: 1, share: None };
@@ -374,101 +395,6 @@ impl Streams {
             self.given = if self.given + 1 == self.part { 0 } else { self.given + 1 };
         }
         block
-    }
-}
-
-/// Sizes of reads and of writes, and the position of a sequential lane.
-struct DrawnSizes {
-    reads: Vec<Share>,
-    writes: Vec<Share>,
-    /// `None` leaves the offsets of requests as they are.
-    sequence: Option<Sequence>,
-    /// Places each request where nothing has come yet, and makes it shorter where something has.
-    cover: Option<Cover>,
-    /// Bytes that may still be asked for; `u64::MAX` means without end.
-    left_bytes: u64,
-}
-
-/// A size and its share: it is drawn if a random 32-bit number is less than `below`, and no earlier size was drawn.
-struct Share {
-    below: u64,
-    bytes: u32,
-}
-
-/// Position of the next sequential request.
-struct Sequence {
-    next: u64,
-    first: u64,
-    end: u64,
-    /// Whether the sequence stops at `end` instead of starting over.
-    once: bool,
-}
-
-impl DrawnSizes {
-    /// Sizes for the requests of a lane within `range`; with `once`, sequential requests go through it once.
-    pub(crate) fn new(
-        sizes: BlockSizes,
-        pattern: Pattern,
-        range: &Range<u64>,
-        once: bool,
-        cover: Option<Cover>,
-    ) -> Self {
-        let shares = |rw| {
-            let mut percents = 0;
-            let share = |(size, percent): (Bytes, u8)| {
-                percents += u64::from(percent);
-                Share { below: (percents << 32) / 100, bytes: size.0 as u32 }
-            };
-            sizes.of(rw).map(share).collect::<Vec<Share>>()
-        };
-        let sequence = Sequence { next: range.start, first: range.start, end: range.end, once };
-        Self {
-            reads: shares(Direction::Read),
-            writes: shares(Direction::Write),
-            sequence: (pattern == Pattern::Sequential).then_some(sequence),
-            cover,
-            left_bytes: u64::MAX,
-        }
-    }
-
-    /// Sets the length of each request of `batch`, and its offset if requests are sequential. Returns how many requests
-    /// were set: fewer than all if the range or the bytes have ended.
-    #[inline]
-    fn draw(&mut self, batch: &mut [Request], random: &mut impl Rng) -> usize {
-        let count = batch.len();
-        for (placed, request) in batch.iter_mut().enumerate() {
-            if self.left_bytes == 0 {
-                return placed;
-            }
-            let shares = if request.operation == Operation::Read { &self.reads } else { &self.writes };
-            let drawn = random.next_u64() >> 32;
-            // The last share ends at 2^32, above every number that is drawn.
-            let place = shares.iter().position(|share| drawn < share.below).unwrap_or(0);
-            request.length = shares[place].bytes;
-            if let Some(sequence) = &mut self.sequence {
-                let Some(offset) = sequence.take(u64::from(request.length)) else { return placed };
-                request.offset = offset;
-            } else if let Some(cover) = &mut self.cover {
-                let Some((offset, length)) = cover.take(request.length) else { return placed };
-                (request.offset, request.length) = (offset, length);
-            }
-            if self.left_bytes != u64::MAX {
-                self.left_bytes = self.left_bytes.saturating_sub(u64::from(request.length));
-            }
-        }
-        count
-    }
-}
-
-impl Sequence {
-    /// The offset of a request of `length` bytes: after the one before. If it does not fit there, it starts over at
-    /// `first`, or with `once` there is none.
-    #[inline]
-    fn take(&mut self, length: u64) -> Option<u64> {
-        let fits = self.next + length <= self.end;
-        let at = if fits { self.next } else { self.first };
-        self.next = at + length;
-        (fits || !self.once).then_some(at)
     }
 }
 
@@ -719,6 +645,49 @@ mod tests {
         let is_write = |request: &Request| request.operation == Operation::Write;
         assert!(batch.iter().any(is_write) && batch.iter().any(|request| request.length == 4096));
         assert!(batch.iter().all(|request| is_write(request) == (request.length == 65536)));
+    }
+
+    /// Reads of 4 KiB and writes of 64 KiB, within `bytes` bytes from 8192 on.
+    fn mixed(random_distribution: RandomDistribution, once: bool, bytes: u64) -> Vec<Request> {
+        let bssplit = "4k,64k".parse().ok();
+        let options = WorkloadOptions { bssplit, random_distribution, ..WorkloadOptions::default() };
+        let workload = Workload { rw: Rw::Randmixed, bs: Bytes(65536), rwmixread: 50, options, ..Workload::default() };
+        requests(&mut Offsets::new(&workload, &(8192..8192 + bytes), once, 42), 10_000)
+    }
+
+    #[test]
+    fn reads_and_writes_of_a_mix_begin_at_multiples_of_their_own_sizes() {
+        let even = RandomDistribution::Even;
+        let shuffled = RandomDistribution::Shuffled;
+        for (distribution, once) in [(even, false), (even, true), (shuffled, false), (shuffled, true)] {
+            let batch = mixed(distribution, once, 8 << 20);
+            let whole = batch.iter().filter(|request| request.length == 65536);
+            assert!(whole.clone().count() > 20, "{distribution}, once: {once}");
+            assert!(
+                whole.clone().all(|write| (write.offset - 8192).is_multiple_of(65536)),
+                "{distribution}, once: {once}"
+            );
+        }
+        let batch = mixed(even, false, 1 << 20);
+        let times = |offset| batch.iter().filter(|request| request.length == 65536 && request.offset == offset).count();
+        let writes: Vec<usize> = (0..16).map(|nth| times(8192 + nth * 65536)).collect();
+        // 5,000 writes to 16 places: 312 of each, and a standard deviation of 17.
+        assert!(writes.iter().all(|times| (230..400).contains(times)), "each place as often: {writes:?}");
+        let reads = batch.iter().filter(|request| request.length == 4096).map(|request| request.offset);
+        assert_eq!(reads.collect::<std::collections::BTreeSet<u64>>().len(), 256, "reads reach all of the range");
+    }
+
+    #[test]
+    fn writes_that_are_larger_than_reads_stay_whole_where_the_order_is_shuffled() {
+        let shuffled = mixed(RandomDistribution::Shuffled, false, 8 << 20);
+        let is_write = |request: &&Request| request.operation == Operation::Write;
+        assert!(shuffled.iter().filter(is_write).all(|write| write.length == 65536));
+        let first: std::collections::BTreeSet<u64> =
+            shuffled.iter().filter(is_write).take(128).map(|write| write.offset).collect();
+        assert_eq!(first.len(), 128, "each is written once before one is written again");
+        let mut once = mixed(RandomDistribution::Shuffled, true, 8 << 20);
+        once.sort_by_key(|request| request.offset);
+        assert!(once.windows(2).all(|pair| pair[0].offset + u64::from(pair[0].length) == pair[1].offset));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Direction, ParseError};
+use crate::{Bytes, Direction, ParseError, Rw};
 
 /// Most different sizes of a workload; few, because workloads are copied often.
 const MOST: usize = 16;
@@ -43,9 +43,25 @@ impl BlockSizes {
         self.sizes().max().unwrap_or_default()
     }
 
-    /// The smallest size; random requests begin at its multiples, as in fio.
+    /// The smallest size of both directions.
     pub fn smallest(self) -> Bytes {
         self.sizes().min().unwrap_or_default()
+    }
+
+    /// The smallest size of one direction; its random requests begin at multiples of it, as in fio.
+    pub fn smallest_of(self, rw: Direction) -> Bytes {
+        self.of(rw).map(|(size, _)| size).next().unwrap_or_default()
+    }
+
+    /// The sizes that requests of `rw` have: if it has one direction, those of that one alone.
+    #[must_use]
+    pub fn in_use(self, rw: Rw) -> Self {
+        let Some(one) = rw.direction() else { return self };
+        let mut sizes = Self::default();
+        for (place, (bytes, percent)) in self.of(one).enumerate() {
+            (sizes.bytes[place], sizes.reads[place], sizes.writes[place]) = (bytes.0 as u32, percent, percent);
+        }
+        sizes
     }
 
     /// Whether all sizes are multiples of the smallest, so that a range can be covered by them without gaps.
@@ -176,6 +192,17 @@ mod tests {
         let many = |count: u32| (1..=count).map(|size| format!("{size}k")).collect::<Vec<_>>().join(":");
         assert!(many(16).parse::<BlockSizes>().is_ok());
         assert!(many(17).parse::<BlockSizes>().unwrap_err().to_string().contains("at most 16 sizes"));
+    }
+
+    #[test]
+    fn one_direction_has_its_own_sizes_alone() {
+        let sizes: BlockSizes = "4k/50:8k/50,64k/20:1m/80".parse().unwrap();
+        assert_eq!(sizes.in_use(Rw::Randread), "4k/50:8k/50".parse().unwrap());
+        assert_eq!(sizes.in_use(Rw::Randread).largest(), Bytes(8192));
+        assert_eq!(sizes.in_use(Rw::Write).to_string(), "64KiB/20:1MiB/80");
+        assert_eq!(sizes.in_use(Rw::Randtrim).to_string(), "64KiB/20:1MiB/80", "trims have the sizes of writes");
+        assert_eq!(sizes.in_use(Rw::Randmixed), sizes);
+        assert_eq!([Direction::Read, Direction::Write].map(|rw| sizes.smallest_of(rw).0), [4096, 65536]);
     }
 
     #[test]

@@ -78,8 +78,15 @@ impl Workload {
         self.options.bssplit.into_iter().flat_map(BlockSizes::sizes).chain(one)
     }
 
+    /// The same workload with the sizes of its own directions alone, of which `bs` is the largest.
+    #[must_use]
+    pub fn with_sizes_in_use(self) -> Self {
+        let Some(sizes) = self.options.bssplit.map(|sizes| sizes.in_use(self.rw)) else { return self };
+        Self { bs: sizes.largest(), options: WorkloadOptions { bssplit: Some(sizes), ..self.options }, ..self }
+    }
+
     /// Random requests begin at multiples of this: their size, unless the options say otherwise, and as in fio the smallest
-    /// of several.
+    /// of several. Where those of reads and of writes differ, it is that of both.
     pub fn alignment(&self) -> Bytes {
         match self.options.blockalign {
             Bytes(0) => self.options.bssplit.map_or(self.bs, BlockSizes::smallest),

@@ -271,8 +271,8 @@ options! {
         perhaps(word), "bssplit" pinned "bssplit" takes "SIZE/PERCENT:...";
         "Draw each request's size from these sizes with their shares in percent, such as 4k/60:64k/40; --bs is \
          then the largest\n\nSizes without a share divide the rest equally. A second list is for writes: \
-         4k/60:64k/40,8k. Random requests begin at multiples of the smallest size; each sequential request begins \
-         where the previous one ends.";
+         4k/60:64k/40,8k. Random requests begin at multiples of the smallest size of their direction; each sequential \
+         request begins where the previous one ends.";
     /// Connections to a file server over which each thread's requests are spread.
     #[serde(skip_serializing_if = "is_single")]
     Connections connections: u32 = 1;

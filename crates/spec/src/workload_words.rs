@@ -68,8 +68,7 @@ pub fn workload_of_words(text: &str) -> Result<Workload, ParseError> {
         }
     }
     workload.rate = iops.map(|iops| Arrival { iops, arrivals });
-    workload.bs = workload.options.bssplit.map_or(workload.bs, |sizes| sizes.largest());
-    Ok(workload)
+    Ok(workload.with_sizes_in_use())
 }
 
 const UNKNOWN: &str = "a shape has the flags of a workload of `halfpower run`, such as --rw, --bs, --iodepth, --threads, \
@@ -154,6 +153,8 @@ mod tests {
         let open = workload_of_words("--rw randrw --rwmixread 70 --rate-iops 500 --arrivals poisson").unwrap();
         assert_eq!(open.rate, Some(Arrival { iops: 500, arrivals: Arrivals::Poisson }));
         assert_eq!((open.rwmixread, workload_of_words("").unwrap()), (70, Workload::default()));
+        let drawn = workload_of_words("--bssplit 4k/50:8k/50,1m --rw randread").unwrap();
+        assert_eq!((drawn.bs, drawn.sizes().count()), (Bytes(8192), 4), "writes have no say in what is read: {drawn}");
     }
 
     #[test]

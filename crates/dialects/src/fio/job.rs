@@ -265,7 +265,8 @@ impl Job {
 
     /// The sizes from which requests are drawn, if there are several.
     fn drawn_sizes(&self) -> Option<BlockSizes> {
-        self.run.get("--bssplit").and_then(|sizes| sizes.parse().ok())
+        let sizes: BlockSizes = self.run.get("--bssplit")?.parse().ok()?;
+        Some(sizes.in_use(self.rw()))
     }
 
     /// The largest bytes of a request, and the mean bytes of reads and of writes.

@@ -170,17 +170,18 @@ impl<'a> Options<'a> {
         if let Some(key) = ["bsrange", "blocksize_range", "bs_unaligned"].iter().find(|key| self.has(key)) {
             return Err(format!("its block size varies ({key}), and a cell of a study has one"));
         }
+        let mut special = Vec::new();
+        let rw = self.rw(&mut special)?;
         let base = if self.text(&["kb_base"]).as_deref() == Some("1000") { KbBase::Of1000 } else { KbBase::Of1024 };
         let bssplit = self.text(&["bssplit"]).map(|value| sizes::split(&value, base));
         let bssplit = bssplit.transpose().map_err(|why| format!("bssplit: {why}"))?;
         let bs = self.text(&["bs", "blocksize"]).unwrap_or_else(|| "4k".to_string());
         let bs = same_for_all(&bs).and_then(|bs| size_by(bs, base)).map_err(|why| format!("bs: {why}"));
+        let bssplit = bssplit.map(|sizes| sizes.in_use(rw));
         let bs = bssplit.map_or(bs, |sizes| Ok(sizes.largest()))?;
         if bs.0 == 0 || u32::try_from(bs.0).is_err() {
             return Err(format!("bs: {bs} is no size of a request"));
         }
-        let mut special = Vec::new();
-        let rw = self.rw(&mut special)?;
         let mix = match (self.count("rwmixread")?, self.count("rwmixwrite")?) {
             (Some(read), _) => read,
             (None, Some(write)) => 100_u32.saturating_sub(write),
