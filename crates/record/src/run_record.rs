@@ -353,7 +353,7 @@ impl Record {
 
     /// Bytes that the device moved during the run, by its own counter. A counter that stood still is no evidence, since
     /// it may be switched off (`queue/iostats`): `None`, unless the page cache held blocks that it may have served.
-    fn device_bytes(&self) -> Option<u64> {
+    pub fn device_bytes(&self) -> Option<u64> {
         let is_cached = self.cached_bytes.is_some_and(|bytes| bytes > 0);
         self.noise.device_bytes.filter(|bytes| *bytes > 0 || is_cached || self.ios == 0)
     }

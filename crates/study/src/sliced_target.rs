@@ -110,7 +110,7 @@ fn others_bytes(record: &Record, own_bytes: f64) -> Option<f64> {
     if record.run.workload.options.random_readers > 0 {
         return None;
     }
-    let device = record.noise.device_bytes? as f64;
+    let device = record.device_bytes()? as f64;
     let slack = if record.run.workload.cache.direct() { OF_THE_KERNEL } else { OF_THE_PAGE_CACHE };
     Some((device - own_bytes - slack).max(0.0))
 }
@@ -138,5 +138,19 @@ mod tests {
         let unknown = slice(64);
         assert!(unknown.rate > 0.0, "{unknown:?}");
         assert_eq!([unknown.latency_ns_p50, unknown.latency_ns_p99], [0.0, 0.0]);
+    }
+
+    #[test]
+    fn what_others_moved_is_not_known_where_the_counter_of_the_device_stands_still() {
+        let stop = AtomicBool::new(false);
+        let disk = SimulatedDisk::from_constants("fixed=100us").unwrap();
+        let mut sliced = SlicedTarget::new(Box::new(SimulatedTarget::new(disk)), RunSeeds { next: 1, step: 1 }, &stop);
+        let workload = Workload { rw: Rw::Randread, bs: Bytes(4096), iodepth: 1, ..Workload::default() };
+        let mut record = sliced.run(workload, Nanos(1_000_000)).unwrap();
+        let own_bytes = record.submitted_bytes();
+        record.noise.device_bytes = Some(own_bytes as u64 + (1 << 30));
+        assert!(others_bytes(&record, own_bytes).unwrap() > 0.0);
+        record.noise.device_bytes = Some(0);
+        assert_eq!(others_bytes(&record, own_bytes), None);
     }
 }

@@ -249,7 +249,7 @@ fn noise(record: &Record) -> NoiseDocument {
     NoiseDocument {
         pressure_io_ns: record.noise.pressure_io_ns,
         pressure_cpu_ns: record.noise.pressure_cpu_ns,
-        device_bytes: record.noise.device_bytes,
+        device_bytes: record.device_bytes(),
         foreign_bytes: record.foreign_bytes(),
         cpu_mhz: record.noise.cpu_mhz,
     }
