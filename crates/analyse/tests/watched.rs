@@ -377,6 +377,21 @@ fn counters_alone_give_the_best_answer_that_they_can() {
 }
 
 #[test]
+fn a_disk_that_nobody_counts_is_not_an_idle_one() {
+    let mut seen = watched(vec![single_reads()]);
+    seen.disks.clear();
+    let WatchStop::OwnDepth { idle_share, .. } = named(&seen, "own-depth") else { panic!() };
+    assert_eq!(idle_share, None);
+    // Others may keep it busy between the requests of the application.
+    let heavy = beside(seen.clone(), 0.5, 100_000, 100_000);
+    let WatchStop::NotKnown { why } = named(&heavy, "not-known") else { panic!() };
+    assert!(matches!(why, WatchUnknown::NeedsStudy { busy_share: None, .. }), "{why:?}");
+    let counted = watch_findings(&untraced(seen), None);
+    assert_eq!((counted.others_bytes_share, counted.counters.other_mbps), (None, None));
+    assert!(counted.counters.own_mbps.is_some(), "its own are counted elsewhere");
+}
+
+#[test]
 fn bytes_are_of_the_time_that_was_traced() {
     let mut sliced = watched(vec![single_reads()]);
     let whole = watch_findings(&sliced, None).counters.own_mbps.unwrap().value;

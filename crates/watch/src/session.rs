@@ -195,7 +195,7 @@ impl Session {
         }
         let everybody = self.counters.disks(now_ns).iter().map(DeviceUse::bytes).fold(0, u64::saturating_add);
         let own = match &self.asked {
-            Asked::Disk { .. } => Some(everybody),
+            Asked::Disk { .. } => Some(everybody).filter(|_| self.counters.uncounted(now_ns).is_empty()),
             Asked::Processes { .. } | Asked::Group { .. } => self.followed.moved(),
         };
         let Some(own) = own else {
@@ -284,7 +284,15 @@ impl Session {
                 "how long threads waited for block I/O, as the kernel counts it",
             );
         }
-        if self.bytes_unseen {
+        let uncounted = self.counters.uncounted(monotonic_ns());
+        if !uncounted.is_empty() {
+            add(
+                &format!("the counters of {}", uncounted.join(", ")),
+                "they are switched off (`queue/iostats`), or do not move",
+                "how busy the disk is, and what all move on it",
+            );
+        }
+        if self.bytes_unseen && !matches!(self.asked, Asked::Disk { .. }) {
             add("/proc/PID/io", "it is read by the owner of the process and by root alone", "how many bytes it moved");
         }
         if processors.run_queue_ns.is_none() {

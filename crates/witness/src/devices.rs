@@ -1,17 +1,26 @@
 //! Reads what the block devices under a target did during a run.
 
 use std::fs;
+use std::path::Path;
 
 use halfpower_record::{DeviceRequests, DeviceUse};
 
-/// The counters of block devices at one moment, by name; a device without counters is left out.
+/// The counters of block devices at one moment, by name; a device whose counters are missing or switched off is left out.
 #[derive(Debug, Clone, Default)]
 pub struct DeviceCounters(Vec<DeviceUse>);
 
 impl DeviceCounters {
     /// Reads the counters of the whole devices with these kernel names.
     pub fn of(devices: &[String]) -> Self {
-        let read = |name: &String| counters(name, &fs::read_to_string(format!("/sys/block/{name}/stat")).ok()?);
+        Self::within(Path::new("/sys/block"), devices)
+    }
+
+    fn within(folder: &Path, devices: &[String]) -> Self {
+        let read = |name: &String| {
+            let device = folder.join(name);
+            let text = fs::read_to_string(device.join("stat")).ok()?;
+            counters(name, &text).filter(|_| is_counted(&device))
+        };
         Self(devices.iter().filter_map(read).collect())
     }
 
@@ -20,10 +29,15 @@ impl DeviceCounters {
         self.0.iter().map(|device| device.writes.sectors).sum()
     }
 
-    /// What each device did since `then`, over `span_ns`.
+    /// What each device did since `then`, over `span_ns`. Counters that have never moved tell nothing, as those of some
+    /// drivers do not: such a device is left out.
     pub fn since(&self, then: &Self, span_ns: u64) -> Vec<DeviceUse> {
         let grown = |now: &DeviceUse| {
             let then = then.0.iter().find(|then| then.name == now.name)?;
+            let has_moved = now.reads != DeviceRequests::default() || now.writes != DeviceRequests::default();
+            if !has_moved {
+                return None;
+            }
             let requests = |now: DeviceRequests, then: DeviceRequests| DeviceRequests {
                 ios: now.ios.saturating_sub(then.ios),
                 merges: now.merges.saturating_sub(then.merges),
@@ -41,6 +55,11 @@ impl DeviceCounters {
         };
         self.0.iter().filter_map(grown).collect()
     }
+}
+
+/// Whether the kernel counts what the device with this folder does (`queue/iostats`); without the file it does.
+pub(crate) fn is_counted(device: &Path) -> bool {
+    fs::read_to_string(device.join("queue/iostats")).map_or(true, |text| text.trim() != "0")
 }
 
 /// The fields of a device's `stat`, in the order of the kernel's Documentation/block/stat.rst.
@@ -75,5 +94,25 @@ mod tests {
         assert_eq!((done[0].busy_ms, done[0].in_queue_ms), (50, 20));
         assert!((done[0].busy_share() - 0.5).abs() < 1e-9);
         assert!(counters("sda", "10 1 800").is_none() && now.since(&DeviceCounters::default(), 1).is_empty());
+    }
+
+    #[test]
+    fn counters_that_are_switched_off_or_never_move_are_not_those_of_an_idle_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let lay = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let idle = "10 1 800 5 20 2 1600 9 0 7 14 0 0 0 0";
+        lay("idle/stat", idle);
+        lay("on/stat", idle);
+        lay("on/queue/iostats", "1\n");
+        lay("off/stat", idle);
+        lay("off/queue/iostats", "0\n");
+        lay("never/stat", "0 0 0 0 0 0 0 0 0 0 0");
+        let look = || DeviceCounters::within(folder.path(), &["idle", "on", "off", "never", "gone"].map(String::from));
+        let told = look().since(&look(), 1);
+        assert_eq!(told.iter().map(|device| device.name.as_str()).collect::<Vec<_>>(), ["idle", "on"]);
     }
 }

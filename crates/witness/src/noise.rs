@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use halfpower_record::Noise;
 
+use crate::devices::is_counted;
+
 /// Sector size of the kernel's block statistics, whatever the device's own sector size.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
@@ -39,7 +41,10 @@ impl NoiseProbe {
     /// Reads the counters now.
     pub fn look(&self) -> NoiseSnapshot {
         let pressure = |kind| fs::read_to_string(self.pressure.join(kind)).ok().and_then(|text| some_stalled_ns(&text));
-        let moved = self.devices.iter().map(|stat| moved_bytes(&fs::read_to_string(stat).ok()?));
+        let moved = self.devices.iter().map(|stat| {
+            let moved = moved_bytes(&fs::read_to_string(stat).ok()?);
+            moved.filter(|_| stat.parent().is_none_or(is_counted))
+        });
         let moved: Option<Vec<u64>> = moved.collect();
         NoiseSnapshot {
             pressure_io_ns: pressure("io"),
@@ -54,7 +59,8 @@ impl NoiseProbe {
         Noise {
             pressure_io_ns: grown(then.pressure_io_ns, now.pressure_io_ns),
             pressure_cpu_ns: grown(then.pressure_cpu_ns, now.pressure_cpu_ns),
-            device_bytes: grown(then.device_bytes, now.device_bytes),
+            // Counters that have never moved tell nothing, as those of some drivers do not.
+            device_bytes: grown(then.device_bytes, now.device_bytes).filter(|_| now.device_bytes > Some(0)),
             cpu_mhz: frequency_mhz(),
         }
     }
@@ -105,5 +111,11 @@ mod tests {
         fs::write(&stat, "0 0 130 0 0 0 8 0").unwrap();
         let noise = witness.between(&then, &witness.look());
         assert_eq!((noise.device_bytes, noise.pressure_io_ns), (Some(38 * 512), None));
+        fs::create_dir(folder.path().join("queue")).unwrap();
+        fs::write(folder.path().join("queue/iostats"), "0\n").unwrap();
+        assert_eq!(witness.between(&then, &witness.look()).device_bytes, None, "they are switched off");
+        fs::remove_dir_all(folder.path().join("queue")).unwrap();
+        fs::write(&stat, "0 0 0 0 0 0 0 0").unwrap();
+        assert_eq!(witness.between(&witness.look(), &witness.look()).device_bytes, None, "they have never moved");
     }
 }

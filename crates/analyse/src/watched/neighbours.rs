@@ -9,7 +9,7 @@ use halfpower_spec::InOrder;
 
 use super::groups::{Gathered, latency_of};
 use super::parts::{OperationGroup, WatchOther};
-use super::scene::Scene;
+use super::scene::{Scene, knows_others};
 use super::stop::WatchStop;
 use super::thresholds::{
     BUSY, EXCESS, FEWEST_COMPARED, FEWEST_JUDGED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MORE_THAN_ONE, MORE_THAN_TWO,
@@ -120,6 +120,9 @@ fn together(group: &[&OtherUser], totals: &Totals) -> WatchOther {
 
 /// Share of the bytes on the disks that others moved; `None` if nobody counted them.
 pub(super) fn others_bytes_share(watched: &Watched) -> Option<f64> {
+    if !knows_others(watched) {
+        return None;
+    }
     let own: f64 = watched.seconds.iter().map(|second| second.own_bytes as f64).sum();
     let foreign: f64 = watched.seconds.iter().map(|second| second.other_bytes as f64).sum();
     (own + foreign > 0.0).then(|| foreign / (own + foreign))

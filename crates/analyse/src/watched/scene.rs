@@ -181,7 +181,7 @@ pub(super) fn counters(scene: &Scene<'_>) -> WatchCounters {
         pressure_memory_share: scene.pressure("memory"),
         steal_share: scene.steal_share(),
         own_mbps: mbps(told, watched.span_ns, |second| second.own_bytes),
-        other_mbps: mbps(told, watched.span_ns, |second| second.other_bytes),
+        other_mbps: mbps(told, watched.span_ns, |second| second.other_bytes).filter(|_| knows_others(watched)),
     }
 }
 
@@ -193,6 +193,12 @@ pub(super) fn used_share(limit: &GroupLimit) -> f64 {
 /// Mean number of requests in progress while at least one was.
 pub(super) fn depth_while_busy(disk: &DeviceUse) -> f64 {
     quotient(disk.in_queue_ms as f64, disk.busy_ms as f64)
+}
+
+/// Whether what others moved was counted: by events, or by the counters of every disk that the subject uses.
+pub(super) fn knows_others(watched: &Watched) -> bool {
+    let is_counted = |disk: &String| watched.disks.iter().any(|counted| counted.name == *disk);
+    watched.traced_ns > 0 || watched.places.iter().flat_map(|place| &place.disks).all(is_counted)
 }
 
 /// The disks as a whole.

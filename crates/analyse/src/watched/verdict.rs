@@ -248,6 +248,9 @@ fn disk(case: &Case<'_>) -> WatchStop {
     if is_busy && has_heavy_others && of_all >= 2.0 * depth {
         return not_known(WatchUnknown::NeedsStudy { depth: of_all, busy_share });
     }
+    if device.is_none() && has_heavy_others {
+        return not_known(WatchUnknown::NeedsStudy { depth, busy_share });
+    }
     if depth > FEW_IN_PROGRESS || has_read_ahead && is_busy || group.share(&ON_DISK) < CAUSE {
         return not_known(WatchUnknown::NeedsStudy { depth, busy_share });
     }

@@ -87,6 +87,13 @@ impl Counters {
         self.disks.iter().flat_map(since).collect()
     }
 
+    /// The disks whose counters tell nothing: they are switched off, or stand still.
+    pub(crate) fn uncounted(&self, now_ns: u64) -> Vec<String> {
+        let known = self.disks(now_ns);
+        let names = self.disks.iter().map(|(name, _, _)| name);
+        names.filter(|name| !known.iter().any(|disk| disk.name == **name)).cloned().collect()
+    }
+
     /// Time that tasks waited since the beginning.
     pub(crate) fn pressure(&self) -> Vec<Pressure> {
         let since = |one: &PressureBefore| -> Vec<Pressure> {
