@@ -119,6 +119,31 @@ fn a_flush_leaves_after_all_that_was_written() {
 }
 
 #[test]
+fn writes_of_several_sizes_at_the_same_places_all_reach_the_disk() {
+    let setting = Setting { buffered: true, ..Setting::default() };
+    for places in [
+        [(0, 65_536), (1 << 20, 4096), (0, 4096), (1 << 20, 65_536)],
+        [(65_536, 4096), (0, 131_072), (1 << 20, 4096), (65_536, 8192)],
+    ] {
+        let (left, _) = write_and_flush("win2k-atlas10k", &setting, places.into_iter().cycle().take(80));
+        assert_eq!((left.len(), left.last().map(|last| last.token)), (81, Some(99)), "{places:?}");
+    }
+}
+
+#[test]
+fn a_write_that_has_to_wait_for_room_gets_it() {
+    let text = systems().iter().find(|system| system.name == "win2k-atlas10k").unwrap().text;
+    let little = System::from_toml(&text.replace("dirty_kib = 8192", "dirty_kib = 64")).unwrap();
+    let mut stack = little.path(&Setting { buffered: true, ..Setting::default() }, 1).unwrap();
+    for token in 0..6 {
+        let offset = u64::from(token) << 20;
+        let length = if token == 5 { 1 << 20 } else { 49_152 };
+        stack.submit(Moment::default(), Submission { token, operation: Operation::Write, offset, length });
+    }
+    assert_eq!(std::iter::from_fn(|| stack.pop()).count(), 6);
+}
+
+#[test]
 fn a_flush_waits_for_the_medium_also_where_the_drive_acknowledges_early() {
     let flushed = |write_cache| {
         let setting = Setting { write_cache, ..Setting::default() };

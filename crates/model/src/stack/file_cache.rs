@@ -195,8 +195,7 @@ impl FileCache {
             Need::Bytes(..) => false,
         };
         let is_write = first.operation == Operation::Write;
-        let full = self.dirty_bytes() + first.length > self.constants.dirty_kib * KIB && self.dirty_bytes() > 0;
-        if !at_hand || is_write && full {
+        if !at_hand || self.waits_for_room(first) {
             return None;
         }
         let first = self.waiting.pop_front()?;
@@ -206,6 +205,12 @@ impl FileCache {
         let span_us = constants.call_us + map_us + first.length as f64 / KIB as f64 * per_kib;
         self.copying = Some(first);
         Some((first.request, span_us * PS_PER_US))
+    }
+
+    /// Whether it is a write that has to wait until written data have been sent.
+    fn waits_for_room(&self, asked: &Asked) -> bool {
+        let dirty = self.dirty_bytes();
+        asked.operation == Operation::Write && dirty > 0 && dirty + asked.length > self.constants.dirty_kib * KIB
     }
 
     /// The current copy is complete.
@@ -225,10 +230,12 @@ impl FileCache {
         }
     }
 
+    /// Notes bytes that are still to be sent. Where others begin at the same place, the longer of them count.
     fn scatter(&mut self, offset: u64, length: u64) {
-        if self.scattered.insert(offset, length).is_none() {
-            self.scattered_bytes += length;
-        }
+        let before = self.scattered.get(&offset).copied().unwrap_or(0);
+        let length = length.max(before);
+        self.scattered.insert(offset, length);
+        self.scattered_bytes += length - before;
     }
 
     pub fn dirty_bytes(&self) -> u64 {
@@ -308,19 +315,21 @@ impl FileCache {
             return Some(PageTransfer { purpose: Purpose::Note, operation, offset, length, ahead: true });
         }
         let (from, to) = self.stretch;
-        let sent = if to - from >= unit || self.flushing && to > from {
+        let waits = self.waiting.front().is_some_and(|first| self.waits_for_room(first));
+        let many = self.constants.dirty_kib * KIB / 2;
+        let sends_rest = self.flushing || waits && self.scattered_bytes == 0;
+        let sent = if to - from >= unit || sends_rest && to > from {
             self.stretch.0 += unit.min(to - from);
             (from, unit.min(to - from))
-        } else if self.scattered_bytes > self.constants.dirty_kib * KIB / 2 || self.flushing && self.scattered_bytes > 0
-        {
+        } else if self.scattered_bytes > many || (self.flushing || waits) && self.scattered_bytes > 0 {
             let next = self.scattered.range(self.hand..).next().or_else(|| self.scattered.iter().next());
             let (&offset, &length) = next?;
             let sent = length.min(unit);
             self.scattered.remove(&offset);
+            self.scattered_bytes -= length;
             if length > sent {
-                self.scattered.insert(offset + sent, length - sent);
+                self.scatter(offset + sent, length - sent);
             }
-            self.scattered_bytes -= sent;
             self.hand = offset + sent;
             (offset, sent)
         } else {
