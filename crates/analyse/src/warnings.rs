@@ -145,7 +145,7 @@ pub enum Warning {
         below_share: f64,
         /// The cell with the smallest share.
         worst: CellSettings,
-        /// Requests in flight there, on average.
+        /// Requests in flight there, on average; of each process, if several measured together.
         achieved_depth: f64,
     },
     /// Cells were not steady within their runs.
@@ -414,7 +414,7 @@ pub(crate) fn warnings(grounds: &WarningInputs<'_>) -> Vec<Warning> {
     all.extend(grounds.question.experiments.iter().filter_map(|experiment| above_known(grounds, *experiment)));
     all.extend(small_span(grounds));
     all.extend(page_cache_answered(grounds));
-    all.extend(grounds.paths.iter().filter_map(shallow));
+    all.extend(grounds.paths.iter().filter_map(|path| shallow(path, grounds.environment.hosts.len())));
     all.extend(not_steady(grounds));
     all.extend(began_faster(grounds));
     all.extend(hypervisor(grounds));
@@ -539,10 +539,11 @@ fn page_cache_answered(grounds: &WarningInputs<'_>) -> Option<Warning> {
     Some(Warning::PageCacheAnswered { cells: cells.len(), fastest, mbps })
 }
 
-fn shallow(path: &MeasuredPath<'_>) -> Option<Warning> {
+/// The warning of a path that so many processes measured together.
+fn shallow(path: &MeasuredPath<'_>, processes: usize) -> Option<Warning> {
+    let of_each = |cell: &CellFinding| cell.achieved_depth.map(|depth| depth / processes.max(1) as f64);
     // A cell without a known depth does not count as shallow.
-    let share =
-        |cell: &CellFinding| cell.achieved_depth.map_or(1.0, |depth| depth / f64::from(cell.total_depth().max(1)));
+    let share = |cell: &CellFinding| of_each(cell).map_or(1.0, |depth| depth / f64::from(cell.total_depth().max(1)));
     let deep: Vec<&CellFinding> = path.usable().filter(|cell| cell.total_depth() > 1).collect();
     let below: Vec<&CellFinding> = deep.iter().copied().filter(|cell| share(cell) < SHALLOW).collect();
     let worst = below.iter().copied().reduce(|low, next| if share(next) < share(low) { next } else { low })?;
@@ -552,7 +553,7 @@ fn shallow(path: &MeasuredPath<'_>) -> Option<Warning> {
         of_cells: deep.len(),
         below_share: SHALLOW,
         worst: worst.settings,
-        achieved_depth: worst.achieved_depth?,
+        achieved_depth: of_each(worst)?,
     })
 }
 

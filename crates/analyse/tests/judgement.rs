@@ -5,7 +5,7 @@ use halfpower_analyse::{
     Ceiling, CellFinding, DepthGain, Findings, KnownLimit, LevelId, LevelKind, MeasuredCeilings, NextLimit,
     NextLimitBy, NoisySign, PathSettings, ProcessorsOf, StoppedBy, StudyState, Warning, analyse, cells, how_fast, peak,
 };
-use halfpower_record::{CpuTimes, Environment, Level, Machine, Record};
+use halfpower_record::{CpuTimes, Environment, HostPlace, Level, Machine, Record};
 use halfpower_spec::{Bytes, Cache, Direction, EngineName, Experiment, Pass, Pattern, Question, Rate, Rw};
 
 fn level(name: &str, mbps: Option<f64>) -> Level {
@@ -360,6 +360,13 @@ fn each_doubt_is_said() {
         |w| matches!(w, Warning::HarnessShare { harness_ns_per_io, .. } if *harness_ns_per_io == 9_000.0),
     );
     warned(&findings, |w| *w == Warning::NoSoaker);
+    // Two processes keep twice as much in flight, and are asked for twice as much.
+    let hosts = (0..2).map(|rank| HostPlace { rank, ..HostPlace::default() }).collect();
+    for record in &mut records {
+        record.achieved_depth *= 2.0;
+    }
+    let findings = analyse(&question, &Environment { hosts, ..environment }, &records, &MeasuredCeilings::default());
+    warned(&findings, |w| matches!(w, Warning::ShallowQueue { path: found, cells: 27, .. } if *found == path));
 }
 
 /// Cells with few runs: how many, of how many, and the place of the warning; and the place of that of wide intervals.

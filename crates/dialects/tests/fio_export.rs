@@ -4,7 +4,8 @@ use crate::sample::record;
 use halfpower_dialects::fio::{fio_documents, translate, write_fio};
 use halfpower_dialects::{Measured, read_results};
 use halfpower_record::{
-    DepthSearch, DeviceRequests, DeviceUse, Environment, LaneLatencies, LaneRecord, LaneRole, LaneSide, Record, Unknown,
+    DepthSearch, DeviceRequests, DeviceUse, Environment, HostShare, LaneLatencies, LaneRecord, LaneRole, LaneSide,
+    Record, Unknown,
 };
 use halfpower_spec::{EngineName, Pass, Rw};
 use serde_json::Value;
@@ -66,6 +67,15 @@ fn a_cell_is_one_job_of_its_plain_runs() {
     let span: u64 = plain.iter().map(|record| record.cpu.span_ns).sum();
     let expected = 100.0 * user as f64 / span as f64;
     assert!((jobs[0]["usr_cpu"].as_f64().unwrap() / expected - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn processor_time_of_many_processes_is_a_share_of_the_time_of_all() {
+    let mut of_two = runs().remove(0);
+    (of_two.cpu.span_ns, of_two.cpu.user_ns) = (1_000_000_000, 1_000_000_000);
+    let share = |rank| HostShare { rank, charged_ns: 500_000_000, span_ns: 1_000_000_000, ..HostShare::default() };
+    of_two.hosts = (0..2).map(share).collect();
+    assert_eq!(document(&[of_two])["jobs"][0]["usr_cpu"], 50.0);
 }
 
 #[test]

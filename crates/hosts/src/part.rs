@@ -131,5 +131,29 @@ fn without_computer(mut record: Record) -> Record {
     record.cpu.soaker = None;
     let noise = &mut record.noise;
     (noise.pressure_io_ns, noise.pressure_cpu_ns, noise.device_bytes) = (Some(0), Some(0), Some(0));
+    record.devices.clear();
     record
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use halfpower_measure::{SimulatedTarget, measure};
+    use halfpower_record::DeviceUse;
+    use halfpower_spec::{Nanos, Pass, SimulatedDisk, Workload};
+
+    use super::*;
+
+    #[test]
+    fn a_disk_of_two_processes_of_one_computer_is_told_once() {
+        let workload = Workload::default();
+        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime: Nanos(1_000_000), seed: 1 };
+        let disk = SimulatedDisk::from_constants("").unwrap();
+        let mut record = measure(&mut SimulatedTarget::new(disk), &run, &AtomicBool::new(false)).unwrap();
+        record.devices = vec![DeviceUse { name: "vda".to_string(), busy_ms: 7, ..DeviceUse::default() }];
+        let of = |rank| Part::of(rank, record.clone(), Opened::default(), rank == 0);
+        let whole = of(0).with(of(1)).whole(&run).unwrap();
+        assert_eq!((whole.hosts.len(), &whole.devices), (2, &record.devices));
+    }
 }

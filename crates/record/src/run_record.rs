@@ -288,6 +288,11 @@ impl Cpu {
 }
 
 impl Record {
+    /// Processes that made this run together, each with the workload's threads.
+    pub fn processes(&self) -> u64 {
+        self.hosts.len().max(1) as u64
+    }
+
     /// Length of the account of charged time, in nanoseconds, summed over all processes, so that charged time divided
     /// by it is the mean use of a processor by one process.
     pub fn charged_span_ns(&self) -> u64 {

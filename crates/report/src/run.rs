@@ -194,10 +194,12 @@ fn stopped(record: &Record) -> Option<String> {
 fn ended(record: &Record) -> Option<String> {
     let Workload { bs, threads, options, .. } = record.run.workload;
     // With more bytes than the span, the run would have started over, so something else ended it.
-    let all = record.bytes <= record.span_bytes && record.bytes + bs.0 * u64::from(threads) > record.span_bytes;
-    if let Some(each) = options.most_bytes(record.span_bytes) {
+    let processes = record.processes();
+    let last_bytes = bs.0.saturating_mul(u64::from(threads)).saturating_mul(processes);
+    let all = record.bytes <= record.span_bytes && record.bytes.saturating_add(last_bytes) > record.span_bytes;
+    if let Some(each) = options.most_bytes(record.span_bytes / processes) {
         let lanes = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).count() as u64;
-        let asked = each.saturating_mul(u64::from(threads).max(lanes));
+        let asked = each.saturating_mul(u64::from(threads).max(lanes)).saturating_mul(processes);
         let is_over = record.elapsed_ns >= record.run.runtime.0;
         let why = if is_over { "its time was over" } else { "each block came once, and none was left" };
         let moved = size(record.bytes as f64);
@@ -227,10 +229,11 @@ fn ended(record: &Record) -> Option<String> {
 fn rate(record: &Record) -> Option<String> {
     let Arrival { iops, arrivals } = record.run.workload.rate?;
     let lanes = record.lanes.iter().filter(|lane| lane.role == LaneRole::Own).count().max(1) as f64;
-    let asked = iops as f64 * f64::from(record.run.workload.threads).max(lanes);
+    // Lanes of processes are joined one by one.
+    let asked = iops as f64 * f64::from(record.run.workload.threads).max(lanes) * record.processes() as f64;
     let reached = record.iops() / asked;
     let overdue = thousands(record.overdue_ios as f64);
-    let kept = record.overdue_ios <= u64::from(record.run.workload.total_depth()) && reached > 0.95;
+    let kept = record.overdue_ios <= asked_depth(record) && reached > 0.95;
     Some(if kept {
         format!("{} IO/s asked ({arrivals}), reached", thousands(asked))
     } else {
@@ -323,7 +326,12 @@ fn latency_words(latency: &Latency) -> String {
 }
 
 fn depth(record: &Record) -> String {
-    format!("{} asked, {} achieved", record.run.workload.total_depth(), number(record.achieved_depth))
+    format!("{} asked, {} achieved", asked_depth(record), number(record.achieved_depth))
+}
+
+/// Requests that all its processes were to keep outstanding.
+fn asked_depth(record: &Record) -> u64 {
+    u64::from(record.run.workload.total_depth()).saturating_mul(record.processes())
 }
 
 fn processor(record: &Record) -> String {

@@ -3,6 +3,7 @@
 
 use halfpower_experiments::{StudyFindings, analyse};
 use halfpower_record::{HostPlace, HostShare, Machine, Record};
+use halfpower_spec::{Arrival, Arrivals};
 
 use crate::screens::{environment, question, quiet_study};
 
@@ -48,6 +49,23 @@ fn a_slow_host_is_named_at_the_top_and_has_a_part_of_its_own() {
     let page = page(&study, &records);
     assert!(page.contains("<h3>node0001</h3>") && !page.contains("<h3>node0000</h3>"));
     assert!(page.contains("data-chart=\"hosts\""));
+}
+
+#[test]
+fn what_was_asked_of_a_run_is_asked_of_each_process() {
+    let (_, mut records) = quiet_study();
+    let mut record = records.remove(0);
+    let share = |rank| HostShare { rank, elapsed_ns: 1_000_000_000, ios: 900, ..HostShare::default() };
+    record.hosts = (0..2).map(share).collect();
+    (record.elapsed_ns, record.ios, record.achieved_depth) = (1_000_000_000, 1_800, 12.0);
+    let workload = &mut record.run.workload;
+    (workload.iodepth, workload.threads) = (8, 1);
+    workload.rate = Some(Arrival { iops: 1_000, arrivals: Arrivals::Fixed });
+    let mut out = Vec::new();
+    halfpower_report::run_text(&record, &[], &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("NOT reached: 2,000 IO/s asked (fixed), 90% of that came"), "{text}");
+    assert!(text.contains("16 asked, 12"), "{text}");
 }
 
 #[test]

@@ -226,7 +226,7 @@ impl FioJob {
         self.short_transfers += record.short_transfers;
         self.errors += record.error_count();
         self.latency.merge(&record.latency);
-        self.cpu_span_ns += record.cpu.span_ns;
+        self.cpu_span_ns += record.charged_span_ns();
         self.user_ns += record.cpu.user_ns;
         self.system_ns += record.cpu.system_ns;
         let sum = |own: Option<u64>, more: Option<u64>| Some(own?.saturating_add(more?));
