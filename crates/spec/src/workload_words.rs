@@ -2,8 +2,8 @@
 
 use crate::workload_options::count;
 use crate::{
-    Arrival, Arrivals, Bytes, EngineName, OPTIONS, OptionRow, ParseError, Rw, Workload, WorkloadOption, cache_named,
-    count_axis,
+    Arrival, Arrivals, Bytes, EngineName, Nanos, OPTIONS, OptionRow, ParseError, Rw, Workload, WorkloadOption,
+    cache_named, count_axis,
 };
 
 /// Most threads, and most requests outstanding in each of them.
@@ -11,18 +11,8 @@ const MOST_THREADS: u32 = 256;
 const MOST_DEPTH: u32 = 1024;
 /// Most requests a second of an open loop.
 const MOST_IOPS: u64 = 1_000_000_000;
-/// Options that a text of somebody else must not set: they switch a device, choose a place, or end a run.
-const REFUSED: [WorkloadOption; 9] = [
-    WorkloadOption::WriteCache,
-    WorkloadOption::Kernel,
-    WorkloadOption::Members,
-    WorkloadOption::VolumeLayout,
-    WorkloadOption::Connections,
-    WorkloadOption::Sealing,
-    WorkloadOption::Way,
-    WorkloadOption::Hosts,
-    WorkloadOption::IoSize,
-];
+/// Longest time for which a shape may issue requests before its window opens: a study does not count it in advance.
+const MOST_RAMP: Nanos = Nanos(60_000_000_000);
 
 /// A word with the byte offset at which it begins.
 type Placed<'a> = (usize, &'a str);
@@ -52,6 +42,9 @@ pub fn workload_of_words(text: &str) -> Result<Workload, ParseError> {
             (_, Some(row)) => {
                 let (place, value) = value()?;
                 row.read(&mut workload.options, value).map_err(|error| error.within(text, place))?;
+                if workload.options.ramp_time > MOST_RAMP {
+                    return Err(ParseError::new(text, place, format!("a shape's ramp takes {MOST_RAMP} at most")));
+                }
             }
             ("--rw", _) => workload.rw = read(text, value()?, str::parse::<Rw>)?,
             ("--rwmixread", _) => workload.rwmixread = read(text, value()?, count::<0, 100>)? as u8,
@@ -82,7 +75,54 @@ fn placed(text: &str) -> Vec<Placed<'_>> {
 
 fn row_of(name: &str) -> Option<&'static OptionRow> {
     let is_it = |row: &&OptionRow| row.flag == name || row.alias == Some(name);
-    OPTIONS.iter().find(is_it).filter(|row| !REFUSED.contains(&row.option))
+    OPTIONS.iter().find(is_it).filter(|row| is_of_a_shape(row.option))
+}
+
+/// Whether a text of somebody else may set it: what switches a device, chooses a place, ends a run or keeps it waiting it
+/// may not. Every option is named here, so that a new one has to be placed.
+fn is_of_a_shape(option: WorkloadOption) -> bool {
+    use WorkloadOption as Named;
+    match option {
+        Named::WriteCache | Named::Kernel => false,
+        Named::Members | Named::VolumeLayout | Named::Layer | Named::Hosts | Named::Way => false,
+        Named::Connections | Named::Sealing => false,
+        Named::IoSize | Named::SteadyState | Named::Rest => false,
+        Named::Layout
+        | Named::Misalign
+        | Named::Region
+        | Named::Fdatasync
+        | Named::FlushBy
+        | Named::DurableBy
+        | Named::Thinktime
+        | Named::Affinity
+        | Named::Streams
+        | Named::RandomReaders
+        | Named::PageCache
+        | Named::Fadvise
+        | Named::Verify
+        | Named::RandomDistribution
+        | Named::Jump
+        | Named::Stride
+        | Named::Backwards
+        | Named::EndFlush
+        | Named::Compressible
+        | Named::Processors
+        | Named::RampTime
+        | Named::Bssplit
+        | Named::FlushingThreads
+        | Named::OwnFiles
+        | Named::FileOperation
+        | Named::Folders
+        | Named::FileCount
+        | Named::Beside
+        | Named::Uncached
+        | Named::Atomic
+        | Named::ThinktimeBlocks
+        | Named::ThinktimeFrom
+        | Named::Blockalign
+        | Named::SameBlocks
+        | Named::IoPriority => true,
+    }
 }
 
 fn read<T>(
@@ -169,6 +209,10 @@ mod tests {
             ("--iodepth=1..4", 10, "one depth"),
             ("--engine null", 9, "comes with its target"),
             ("--write-cache off", 0, "none of them"),
+            ("--rw randread --layer 1", 14, "none of them"),
+            ("--steady-state iops:10%:30s", 0, "none of them"),
+            ("--rest 3h", 0, "none of them"),
+            ("--ramp-time 3h", 12, "60s at most"),
             ("--rate-iops 0", 12, "1 to"),
             ("target", 0, "none of them"),
         ] {
