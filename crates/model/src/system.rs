@@ -99,21 +99,32 @@ impl System {
             ("network.read_stalls_from_kib", network(|network| network.read_stalls_from_kib)),
         ];
         constants(&sizes.map(|(what, kib)| (what, kib as f64)), "below 4194304 (4 GiB)", |value| value < MOST_KIB)?;
+        let offsets = [
+            ("volume.software_off_kib", volume.software_off_kib),
+            ("volume.hardware_off_kib", volume.hardware_off_kib.unwrap_or(0.0)),
+        ];
+        constants(&offsets, "from 0 to below 4194304 (4 GiB)", |value| (0.0..MOST_KIB).contains(&value))?;
         let capacity = [("disk.capacity_gb", self.disk.capacity_gb)];
         constants(&capacity, "at most 1000000", |value| value <= 1e6)
     }
 
-    fn check(&self) -> Result<(), SystemError> {
+    /// Refuses rates and divisors that are not above 0.
+    fn check_above_0(&self) -> Result<(), SystemError> {
+        let network = |of: fn(&Network) -> Option<f64>| self.network.as_ref().and_then(of).unwrap_or(1.0);
         let above_0 = [
             ("host.processors", f64::from(self.host.processors)),
             ("host.clock_mhz", self.host.clock_mhz),
+            ("host.instructions_per_us", self.host.instructions_per_us),
             ("bus.mbps", self.bus.mbps),
+            ("bus.advertised_mbps", self.bus.advertised_mbps.unwrap_or(1.0)),
             ("pci.read_mbps", self.pci.read_mbps),
             ("pci.write_mbps", self.pci.write_mbps),
+            ("pci.advertised_mbps", self.pci.advertised_mbps.unwrap_or(1.0)),
             ("adapter.read_mbps", self.adapter.read_mbps.unwrap_or(1.0)),
             ("adapter.write_mbps", self.adapter.write_mbps.unwrap_or(1.0)),
             ("disk.rpm", self.disk.rpm),
             ("disk.capacity_gb", self.disk.capacity_gb),
+            ("disk.advertised_mbps", self.disk.advertised_mbps.unwrap_or(1.0)),
             ("disk.outer_mbps", self.disk.outer_mbps),
             ("disk.inner_mbps", self.disk.inner_mbps),
             ("disk.bands", f64::from(self.disk.bands)),
@@ -122,12 +133,18 @@ impl System {
             ("disk.write_segments", f64::from(self.disk.write_segments)),
             ("volume.chunk_kib", self.volume.chunk_kib as f64),
             ("volume.split_kib", self.volume.split_kib as f64),
+            ("volume.mirror_turns_from_kib", self.volume.mirror_turns_from_kib.unwrap_or(1) as f64),
             ("cache.unit_kib", self.cache.unit_kib as f64),
             ("cache.page_kib", self.cache.page_kib as f64),
+            ("network.wire_mbps", network(|network| network.wire_mbps)),
+            ("network.advertised_mbps", network(|network| network.advertised_mbps)),
         ];
-        constants(&above_0, "above 0", |value| value > 0.0 && value.is_finite())?;
-        self.check_counts()?;
-        self.check_sizes()?;
+        constants(&above_0, "above 0", |value| value > 0.0 && value.is_finite())
+    }
+
+    /// Refuses times that run backwards or never end.
+    fn check_times(&self) -> Result<(), SystemError> {
+        let network = |of: fn(&Network) -> f64| self.network.as_ref().map_or(0.0, of);
         let times = [
             ("disk.track_to_track_ms", self.disk.track_to_track_ms),
             ("disk.settle_ms", self.disk.settle_ms),
@@ -139,8 +156,64 @@ impl System {
             ("bus.contention_us_per_kib", self.bus.contention_us_per_kib),
             ("adapter.command_us", self.adapter.command_us),
             ("adapter.list_us_per_page", self.adapter.list_us_per_page),
+            ("adapter.rest_us", self.adapter.rest_us),
+            ("cache.call_us", self.cache.call_us),
+            ("cache.read_copy_us_per_kib", self.cache.read_copy_us_per_kib),
+            ("cache.write_copy_us_per_kib", self.cache.write_copy_us_per_kib),
+            ("cache.map_us", self.cache.map_us),
+            ("host.lookup_us", self.host.lookup_us),
+            ("host.unseen_read_us", self.host.unseen_read_us),
+            ("host.unseen_write_us", self.host.unseen_write_us),
+            ("host.pio_clocks_per_byte", self.host.pio_clocks_per_byte.unwrap_or(0.0)),
+            ("network.latency_us", network(|network| network.latency_us)),
+            ("network.packet_us", network(|network| network.packet_us)),
+            ("network.write_handshake_us", network(|network| network.write_handshake_us)),
+            ("network.write_stall_ms", network(|network| network.write_stall_ms)),
+            ("network.write_stall_more_ms", network(|network| network.write_stall_more_ms)),
+            ("network.read_stall_ms", network(|network| network.read_stall_ms)),
         ];
-        constants(&times, "0 or more", |value| value >= 0.0 && value.is_finite())?;
+        constants(&times, "0 or more", |value| value >= 0.0 && value.is_finite())
+    }
+
+    /// Refuses costs of requests that are below 0, alone or with what is added to them.
+    fn check_costs(&self) -> Result<(), SystemError> {
+        let host = &self.host;
+        let nothing = Cost { fixed_us: 0.0, us_per_kib: 0.0 };
+        let network = |of: fn(&Network) -> Cost| self.network.as_ref().map_or(nothing, of);
+        let costs = [
+            ("host.read", host.read, nothing),
+            ("host.write", host.write, nothing),
+            ("host.dynamic_read", host.dynamic_read, host.read),
+            ("host.dynamic_write", host.dynamic_write, host.write),
+            ("host.striped_read", host.striped_read, host.read),
+            ("host.striped_write", host.striped_write, host.write),
+            ("host.mirrored_read", host.mirrored_read, host.read),
+            ("host.mirrored_write", host.mirrored_write, host.write),
+            ("network.client_read", network(|network| network.client_read), nothing),
+            ("network.client_write", network(|network| network.client_write), nothing),
+            ("network.server_read", network(|network| network.server_read), host.read),
+            ("network.server_write", network(|network| network.server_write), host.write),
+        ];
+        for (what, cost, added_to) in costs {
+            let parts =
+                [("fixed_us", cost.fixed_us, added_to.fixed_us), ("us_per_kib", cost.us_per_kib, added_to.us_per_kib)];
+            for (part, value, other) in parts {
+                let sum = value + other;
+                if !sum.is_finite() || sum < 0.0 {
+                    let what = format!("{what}.{part}");
+                    return Err(SystemError::Constant { what, value, wanted: "0 or more, with what it is added to" });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), SystemError> {
+        self.check_above_0()?;
+        self.check_counts()?;
+        self.check_sizes()?;
+        self.check_times()?;
+        self.check_costs()?;
         let shares = [
             ("host.issue_share", self.host.issue_share),
             ("host.charged_share", self.host.charged_share),

@@ -284,6 +284,35 @@ fn wrong_text_and_impossible_settings_are_refused_in_a_sentence() {
 }
 
 #[test]
+fn every_constant_that_would_stop_time_or_lie_is_refused_by_its_name() {
+    let text = systems().iter().find(|system| system.name == "win2k-gigabit").unwrap().text;
+    let with = |key: &str, value: &str| System::with_constants(text, &[(key.to_string(), value.to_string())].into());
+    for (key, values) in [
+        ("volume.mirror_turns_from_kib", ["0", "1099511627776"]),
+        ("volume.software_off_kib", ["1e30", "-1"]),
+        ("volume.hardware_off_kib", ["1e30", "nan"]),
+        ("host.read.fixed_us", ["-100", "nan"]),
+        ("host.dynamic_read.us_per_kib", ["-100", "inf"]),
+        ("network.client_write.fixed_us", ["-1", "nan"]),
+        ("network.server_write.us_per_kib", ["-100", "nan"]),
+        ("cache.call_us", ["-1", "nan"]),
+        ("cache.map_us", ["-1", "inf"]),
+        ("host.lookup_us", ["-1", "nan"]),
+        ("host.unseen_write_us", ["-1", "nan"]),
+        ("host.instructions_per_us", ["0", "nan"]),
+        ("adapter.rest_us", ["-1", "nan"]),
+        ("network.wire_mbps", ["0", "-1"]),
+        ("network.latency_us", ["-1", "nan"]),
+        ("network.read_stall_ms", ["-1", "nan"]),
+    ] {
+        for value in values {
+            let error = with(key, value).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(key) && error.contains("must be "), "{key} = {value}: {error}");
+        }
+    }
+}
+
+#[test]
 fn each_shipped_system_says_what_it_is_in_a_line() {
     for shipped in systems() {
         assert_eq!(shipped.about(), system(shipped.name).about);
