@@ -1,5 +1,7 @@
 //! Finds the processor that has least time left, and what fills it: one full processor may stop a path while others idle.
 
+use std::collections::BTreeSet;
+
 use halfpower_record::{CpuTimes, Record, Unknown};
 use halfpower_spec::{JsonSchema, Pass};
 use serde::Serialize;
@@ -27,18 +29,35 @@ impl<'a> ProcessorAccounts<'a> {
         self.accounts.iter().map(|(_, machine)| machine.len()).max()
     }
 
-    /// Time of one processor as a share of all spans.
+    /// Their numbers: those of processors that are offline are left out.
+    fn numbers(&self) -> BTreeSet<usize> {
+        let of = |(_, machine): &(u64, &'a [CpuTimes])| {
+            machine.iter().enumerate().map(|(place, times)| times.number_at(place)).collect::<Vec<_>>()
+        };
+        self.accounts.iter().flat_map(of).collect()
+    }
+
+    /// Time of the processor with this number as a share of all spans.
     pub fn share(&self, processor: usize, of: fn(&CpuTimes) -> u64) -> f64 {
         let span_ns: f64 = self.accounts.iter().map(|(span_ns, _)| *span_ns as f64).sum();
-        let times = self.accounts.iter().filter_map(|(_, machine)| machine.get(processor));
+        let times = self.accounts.iter().filter_map(|(_, machine)| numbered(machine, processor));
         quotient(times.map(|times| of(times) as f64).sum(), span_ns).min(1.0)
     }
 
     /// The largest share of its time that a processor was busy or taken by a hypervisor.
     pub fn busiest_share(&self) -> f64 {
         let taken = |processor| self.share(processor, |times| times.busy_ns() + times.steal_ns);
-        (0..self.processors().unwrap_or(0)).map(taken).fold(0.0, f64::max)
+        self.numbers().into_iter().map(taken).fold(0.0, f64::max)
     }
+}
+
+/// The times of the processor with this number, which mostly is its place.
+fn numbered(machine: &[CpuTimes], number: usize) -> Option<&CpuTimes> {
+    let at_its_place = machine.get(number).filter(|times| times.number_at(number) == number);
+    at_its_place.or_else(|| {
+        let mut all = machine.iter().enumerate();
+        all.find(|(place, times)| times.number_at(*place) == number).map(|(_, times)| times)
+    })
 }
 
 /// The processor that had least time left over a cell's plain runs, as shares of its time.
@@ -65,7 +84,7 @@ impl BusiestProcessor {
         let tells = |record: &Record| is_plain(record) && record.knows(Unknown::ChargedTime) && record.origin.is_none();
         let telling = records.iter().filter(|record| tells(record)).map(|record| &record.cpu);
         let accounts = ProcessorAccounts::of(telling.map(|cpu| (cpu.span_ns, cpu.machine.as_slice())));
-        let each = (0..accounts.processors()?).map(|processor| Self {
+        let each = accounts.numbers().into_iter().map(|processor| Self {
             processor,
             user_share: accounts.share(processor, |times| times.user_ns),
             system_share: accounts.share(processor, |times| times.system_ns),

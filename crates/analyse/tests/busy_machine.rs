@@ -59,7 +59,7 @@ fn one_processor_full_of_interrupts_is_named_while_the_other_is_idle() {
     let mut records = study(&disk("fixed=80us,rate=1GB/s,disks=8,shared=1050MB/s"), &question);
     let machine = Machine { cpus: 2, ..Machine::default() };
     let environment = Environment { machine, ..Environment::default() };
-    let mut judged = |irq_tenths: u64, user_tenths: u64| {
+    let mut judged = |irq_tenths: u64, user_tenths: u64, number: Option<u32>| {
         for record in &mut records {
             let tenth = record.cpu.span_ns / 10;
             let idle_ns = (10 - irq_tenths - user_tenths) * tenth;
@@ -67,6 +67,7 @@ fn one_processor_full_of_interrupts_is_named_while_the_other_is_idle() {
                 softirq_ns: irq_tenths * tenth,
                 user_ns: user_tenths * tenth,
                 idle_ns,
+                number,
                 ..CpuTimes::default()
             };
             record.cpu.machine = vec![CpuTimes { idle_ns: 10 * tenth, ..CpuTimes::default() }, full];
@@ -74,11 +75,13 @@ fn one_processor_full_of_interrupts_is_named_while_the_other_is_idle() {
         let findings = analyse(&question, &environment, &records, &MeasuredCeilings::default());
         findings.bottleneck.stopped_by
     };
-    let StoppedBy::FullOfInterrupts { of_processors, busiest } = judged(6, 4) else { panic!() };
+    let StoppedBy::FullOfInterrupts { of_processors, busiest } = judged(6, 4, None) else { panic!() };
     assert_eq!((of_processors, busiest.processor), (2.0, 1));
     assert!((busiest.interrupt_share() - 0.6).abs() < 0.01 && busiest.taken_share() > 0.99, "{busiest:?}");
-    assert!(!matches!(judged(6, 2), StoppedBy::FullOfInterrupts { .. }), "it has time left");
-    assert!(!matches!(judged(1, 9), StoppedBy::FullOfInterrupts { .. }), "other programs fill it");
+    assert!(!matches!(judged(6, 2, None), StoppedBy::FullOfInterrupts { .. }), "it has time left");
+    let StoppedBy::FullOfInterrupts { busiest, .. } = judged(6, 4, Some(2)) else { panic!() };
+    assert_eq!(busiest.processor, 2, "processor 1 is offline");
+    assert!(!matches!(judged(1, 9, None), StoppedBy::FullOfInterrupts { .. }), "other programs fill it");
 }
 
 /// What stops a disk of these constants below a queue of 8, while a thread waits an eighth of the time.

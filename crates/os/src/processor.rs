@@ -29,6 +29,8 @@ pub struct Charged {
 /// One processor's time by kind since boot, in nanoseconds of whole clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Times {
+    /// Its number, as in `/sys/devices/system/cpu`: those that are offline have no times, and leave gaps.
+    pub number: u32,
     /// User mode, including nice.
     pub user_ns: u64,
     /// Kernel mode.
@@ -75,18 +77,20 @@ pub(crate) fn ticks_a_second() -> u64 {
 fn parse_stat(text: &str, ticks_a_second: u64) -> Vec<Times> {
     let nanos_a_tick = 1_000_000_000 / ticks_a_second.max(1);
     text.lines()
-        .filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "))
-        .map(|line| {
-            let ticks: Vec<u64> = line.split_whitespace().skip(1).map(|field| field.parse().unwrap_or(0)).collect();
+        .filter_map(|line| {
+            let mut fields = line.strip_prefix("cpu")?.split(' ');
+            let number = fields.next()?.parse().ok()?;
+            let ticks: Vec<u64> = fields.map(|field| field.parse().unwrap_or(0)).collect();
             let kind = |index: usize| ticks.get(index).copied().unwrap_or(0) * nanos_a_tick;
-            Times {
+            Some(Times {
+                number,
                 user_ns: kind(0) + kind(1),
                 system_ns: kind(2),
                 idle_ns: kind(3) + kind(4),
                 irq_ns: kind(5),
                 softirq_ns: kind(6),
                 steal_ns: kind(7),
-            }
+            })
         })
         .collect()
 }
@@ -336,6 +340,7 @@ mod tests {
         assert_eq!(times.len(), 2);
         let tick = 10_000_000;
         let expected = Times {
+            number: 0,
             user_ns: 3 * tick,
             system_ns: 3 * tick,
             idle_ns: 9 * tick,
@@ -345,6 +350,12 @@ mod tests {
         };
         assert_eq!(times[0], expected);
         assert_eq!(times[1].user_ns, 10 * tick);
+    }
+
+    #[test]
+    fn a_processor_keeps_its_number_where_others_are_offline() {
+        let times = parse_stat("cpu  1 1 1 1\ncpu0 1 0 0 0\ncpu2 2 0 0 0\ncpu11 3 0 0 0\n", 100);
+        assert_eq!(times.iter().map(|times| times.number).collect::<Vec<_>>(), [0, 2, 11]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::joined::{if_both_know, joined, least, mean, of_known, sum};
+use crate::joined::{first, if_both_know, joined, least, mean, of_known, sum};
 use crate::total;
 
 joined! {
@@ -21,6 +21,9 @@ joined! {
         pub steal_ns: u64 => sum,
         /// Idle, waiting for I/O included.
         pub idle_ns: u64 => sum,
+        /// Its number, if it is not its place in the list, because processors before it are offline.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub number: Option<u32> => of_known(first),
     }
 }
 
@@ -43,6 +46,11 @@ impl Soaker {
 }
 
 impl CpuTimes {
+    /// The number of the processor whose times have this place in their list.
+    pub fn number_at(&self, place: usize) -> usize {
+        self.number.map_or(place, |number| number as usize)
+    }
+
     /// All but idle time and steal.
     pub fn busy_ns(&self) -> u64 {
         total([self.user_ns, self.system_ns, self.irq_ns, self.softirq_ns])

@@ -241,10 +241,10 @@ fn is_first(session: &u32) -> bool {
 }
 
 impl Cpu {
-    /// The busiest processor, and the share of the span in which it was busy.
+    /// The number of the busiest processor, and the share of the span in which it was busy.
     pub fn busiest(&self) -> Option<(usize, f64)> {
-        let busy = self.machine.iter().map(CpuTimes::busy_ns).enumerate().max_by_key(|(_, busy_ns)| *busy_ns)?;
-        (self.span_ns > 0).then(|| (busy.0, busy.1 as f64 / self.span_ns as f64))
+        let (place, busiest) = self.machine.iter().enumerate().max_by_key(|(_, times)| times.busy_ns())?;
+        (self.span_ns > 0).then(|| (busiest.number_at(place), busiest.busy_ns() as f64 / self.span_ns as f64))
     }
 
     /// The soaker's account of this pass, scaled to `ios` requests; `None` without an account.

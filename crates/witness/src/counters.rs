@@ -49,9 +49,11 @@ impl Counters {
     }
 }
 
-/// The time that each processor spent between two readings.
+/// The time that each processor spent between two readings; one that came or went in between is left out.
 pub fn processors_since(now: &[Times], then: &[Times]) -> Vec<CpuTimes> {
-    let since = |(now, then): (&Times, &Times)| CpuTimes {
+    let in_both = now.iter().filter_map(|now| Some((now, then.iter().find(|then| then.number == now.number)?)));
+    let since = |(place, (now, then)): (usize, (&Times, &Times))| CpuTimes {
+        number: Some(now.number).filter(|number| *number as usize != place),
         user_ns: now.user_ns.saturating_sub(then.user_ns),
         system_ns: now.system_ns.saturating_sub(then.system_ns),
         irq_ns: now.irq_ns.saturating_sub(then.irq_ns),
@@ -59,5 +61,21 @@ pub fn processors_since(now: &[Times], then: &[Times]) -> Vec<CpuTimes> {
         steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
         idle_ns: now.idle_ns.saturating_sub(then.idle_ns),
     };
-    now.iter().zip(then).map(since).collect()
+    in_both.enumerate().map(since).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_told_by_their_numbers_where_some_are_offline() {
+        let times = |number, user_ns| Times { number, user_ns, ..Times::default() };
+        let then = [times(0, 10), times(1, 0), times(2, 20)];
+        let spent = processors_since(&[times(0, 11), times(2, 23), times(4, 9)], &then);
+        let told: Vec<(usize, u64)> =
+            spent.iter().enumerate().map(|(place, times)| (times.number_at(place), times.user_ns)).collect();
+        assert_eq!(told, [(0, 1), (2, 3)]);
+        assert_eq!(spent[0].number, None, "its place tells it");
+    }
 }

@@ -128,7 +128,8 @@ fn processors(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         [percent(cpu.busy_ns()), percent(cpu.user_ns), percent(cpu.busy_ns() - cpu.user_ns), percent(cpu.idle_ns)]
     };
     let mut sum = [0.0; 4];
-    for (number, cpu) in record.cpu.machine.iter().enumerate() {
+    for (place, cpu) in record.cpu.machine.iter().enumerate() {
+        let number = cpu.number_at(place);
         let [usage, user, kernel, idle] = shares(cpu);
         writeln!(out, "{number:4}|{usage:7.2}%|{user:7.2}%|{kernel:8.2}%|{idle:7.2}%")?;
         sum.iter_mut().zip([usage, user, kernel, idle]).for_each(|(sum, share)| *sum += share);

@@ -108,9 +108,9 @@ fn profile(shown: &Shown, measured: &Measured<'_>, xml: &mut Elements<'_>) -> io
 
 fn processors(record: &Record, xml: &mut Elements<'_>) -> io::Result<()> {
     let mut sum = CpuTimes::default();
-    for (number, cpu) in record.cpu.machine.iter().enumerate() {
+    for (place, cpu) in record.cpu.machine.iter().enumerate() {
         xml.within("CPU", |xml| {
-            xml.leaves(&[("Group", &0), ("Id", &number)])?;
+            xml.leaves(&[("Group", &0), ("Id", &cpu.number_at(place))])?;
             shares(cpu, xml)
         })?;
         sum.user_ns += cpu.user_ns;
