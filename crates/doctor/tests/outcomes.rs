@@ -79,6 +79,20 @@ fn a_setting_has_the_command_there_and_back() {
 }
 
 #[test]
+fn direct_requests_that_zfs_was_told_to_cache_have_the_switch_back() {
+    let switch = "sys/module/zfs/parameters/zfs_dio_enabled";
+    let zfs = |dio: &'static str| {
+        of_shape("ZFS", move |tree| {
+            tree.file("sys/module/zfs/version", "2.3.1-1\n");
+            tree.file(switch, dio);
+        })
+    };
+    let off = zfs("0\n");
+    assert_eq!(finding(&off, "zfs-direct").change.as_deref(), Some(&*format!("echo 1 > /{switch}")));
+    assert!(check(&zfs("1\n"), "zfs-direct").findings.is_empty());
+}
+
+#[test]
 fn what_only_root_may_read_is_unread_and_not_fine() {
     let seen = of_shape("dm-crypt on NVMe", |tree| tree.remove("mapping/252:0"));
     for code in ["crypt-queues", "crypt-sector", "crypt-instructions"] {

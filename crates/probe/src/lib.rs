@@ -65,6 +65,8 @@ pub const ON_SERVERS: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", 
 /// The first release of ZFS in which direct requests bypass its cache; earlier releases accepted O_DIRECT and ignored
 /// it.
 const ZFS_DIRECT: (u32, u32) = (2, 3);
+/// With 0 these releases too serve direct requests from the cache.
+const ZFS_DIRECT_SWITCH: &str = "sys/module/zfs/parameters/zfs_dio_enabled";
 
 /// Probes the place of `path`: its folder, file, or block device. The path need not exist yet.
 ///
@@ -150,13 +152,15 @@ pub fn not_direct(root: &Root, kind: &str) -> Option<String> {
         return None;
     }
     let version = root.text("sys/module/zfs/version");
-    let is_direct = version.as_deref().and_then(release).is_some_and(|release| release >= ZFS_DIRECT);
-    (!is_direct).then(|| {
-        let which = version.map_or("of unknown release".to_string(), |version| version.trim().to_string());
-        format!(
-            "ZFS {which} serves direct requests from its cache (from 2.3 on it does not): they are not called direct"
-        )
-    })
+    let is_new = version.as_deref().and_then(release).is_some_and(|release| release >= ZFS_DIRECT);
+    let is_off = root.text(ZFS_DIRECT_SWITCH).is_some_and(|text| text.trim() == "0");
+    let because = match (is_new, is_off) {
+        (true, false) => return None,
+        (true, true) => "zfs_dio_enabled is 0",
+        (false, _) => "from 2.3 on it does not",
+    };
+    let which = version.map_or("of unknown release".to_string(), |version| version.trim().to_string());
+    Some(format!("ZFS {which} serves direct requests from its cache ({because}): they are not called direct"))
 }
 
 /// The first two numbers of a release such as `2.2.4-1`.

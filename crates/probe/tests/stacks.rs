@@ -85,7 +85,10 @@ fn direct_requests_of_an_old_zfs_are_not_direct() {
         tree.file("sys/module/zfs/version", release);
         assert_eq!(why("zfs"), None, "{release}");
     }
-    assert_eq!(why("ext4"), None);
+    tree.file("sys/module/zfs/parameters/zfs_dio_enabled", "0\n");
+    assert!(why("zfs").unwrap().contains("from its cache (zfs_dio_enabled is 0)"));
+    tree.file("sys/module/zfs/parameters/zfs_dio_enabled", "1\n");
+    assert_eq!((why("zfs"), why("ext4")), (None, None));
 }
 
 #[test]

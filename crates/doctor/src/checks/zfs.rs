@@ -114,23 +114,26 @@ fn flushes(place: &Place) -> Look {
 pub(crate) const DIRECT: Check = Check {
     code: "zfs-direct",
     title: "Direct I/O on ZFS",
-    reads: &["/sys/module/zfs/version"],
+    reads: &["/sys/module/zfs/version", "/sys/module/zfs/parameters/zfs_dio_enabled"],
     applies: "ZFS",
-    costs: "Before ZFS 2.3 direct requests are served from its cache: figures of reads may be the cache's. A note.",
+    costs: "Before ZFS 2.3, and with 0, direct requests are served from its cache: figures of reads may be the cache's. A note.",
     source: "https://github.com/openzfs/zfs/releases/tag/zfs-2.3.0",
-    change: "Update ZFS.",
+    change: "Update ZFS, or `echo 1 > /sys/module/zfs/parameters/zfs_dio_enabled`, and back with 0.",
     look: |place| all([direct(place)]),
 };
 
 fn direct(place: &Place) -> Look {
     let pool = pool(place)?;
+    if not_direct(&place.root, "zfs").is_none() {
+        return Ok(Outcome::Fine);
+    }
     let version = place.text("sys/module/zfs/version").unwrap_or_default();
-    match not_direct(&place.root, "zfs") {
-        None => Ok(Outcome::Fine),
-        Some(_) => Finding::note(pool, "direct requests are served from ZFS's cache")
-            .saw("sys/module/zfs/version", version)
-            .change("update ZFS to 2.3")
-            .end(),
+    let found =
+        Finding::note(pool, "direct requests are served from ZFS's cache").saw("sys/module/zfs/version", version);
+    let switch = format!("{PARAMETERS}/zfs_dio_enabled");
+    match place.text(&switch).map(|text| text.trim() == "0") {
+        Some(true) => found.saw(&switch, 0).set(&switch, "1", "0").end(),
+        _ => found.change("update ZFS to 2.3").end(),
     }
 }
 
@@ -140,7 +143,8 @@ pub(crate) const PROPERTIES: Check = Check {
     reads: &["nothing: the kernel does not tell them"],
     applies: "ZFS",
     costs: "A recordsize far from the size of requests makes ZFS read and write more than was asked; sync=always \
-            makes every write durable; compression and dedup take processor time and memory. Unread.",
+            makes every write durable; compression and dedup take processor time and memory; direct=disabled \
+            serves direct requests from the cache. Unread.",
     source: "https://openzfs.github.io/openzfs-docs/Performance%20and%20Tuning/Workload%20Tuning.html",
     change: "`zfs set recordsize=16K DATASET` for new files, and back with the old size.",
     look: |place| all([properties(place)]),
@@ -148,6 +152,6 @@ pub(crate) const PROPERTIES: Check = Check {
 
 fn properties(place: &Place) -> Look {
     let source = &place.mounted_as(&["zfs"])?.source;
-    let ask = format!("zfs get recordsize,sync,compression,dedup,primarycache {source}");
+    let ask = format!("zfs get recordsize,sync,compression,dedup,primarycache,direct {source}");
     Err(Outcome::untold(format!("the properties of {source}: {ask} shows them")))
 }
