@@ -5,7 +5,7 @@
 //! that serves no more requests in parallel; otherwise the time of each request, so more depth would still help. The
 //! report writes the sentences.
 
-use halfpower_record::Environment;
+use halfpower_record::{Device, Environment};
 use halfpower_spec::{Direction, EngineName, Pattern};
 
 use crate::half_power::depth_line;
@@ -78,9 +78,10 @@ pub(crate) struct DeviceQueue {
 }
 
 impl DeviceQueue {
-    /// Of the device below a target with one member.
+    /// Of the single device below a target with one member.
     fn of(environment: &Environment) -> Option<Self> {
-        let device = environment.device.as_ref().filter(|_| environment.capabilities.members <= 1)?;
+        let is_single = |device: &&Device| environment.capabilities.members <= 1 && device.is_alone();
+        let device = environment.device.as_ref().filter(is_single)?;
         let requests = device.queue_requests.filter(|requests| *requests > 0)?;
         Some(Self { requests, queues: device.queues.unwrap_or(1).max(1) })
     }

@@ -84,14 +84,17 @@ fn one_processor_full_of_interrupts_is_named_while_the_other_is_idle() {
     assert!(!matches!(judged(1, 9, None), StoppedBy::FullOfInterrupts { .. }), "other programs fill it");
 }
 
-/// What stops a disk of these constants below a queue of 8, while a thread waits an eighth of the time.
+/// What stops a disk of these constants below such a queue, while a thread waits an eighth of the time.
 fn below_a_queue(constants: &str, queue_requests: Option<u32>) -> (Option<LevelId>, StoppedBy) {
+    on_device(constants, Device { queue_requests, queues: Some(1), ..Device::default() })
+}
+
+fn on_device(constants: &str, device: Device) -> (Option<LevelId>, StoppedBy) {
     let question = question();
     let mut records = study(&disk(constants), &question);
     records.iter_mut().for_each(|record| record.cpu.waited_ns = record.cpu.span_ns / 8);
     let machine = Machine { cpus: 2, ..Machine::default() };
-    let device = Some(Device { queue_requests, queues: Some(1), ..Device::default() });
-    let environment = Environment { machine, device, ..Environment::default() };
+    let environment = Environment { machine, device: Some(device), ..Environment::default() };
     let found = analyse(&question, &environment, &records, &MeasuredCeilings::default()).bottleneck;
     (found.level, found.stopped_by)
 }
@@ -108,6 +111,8 @@ fn a_full_queue_of_the_device_is_named_before_a_processor_that_is_less_full() {
     let is_queue = |(_, stop): &(_, StoppedBy)| matches!(stop, StoppedBy::DeviceQueue { .. });
     let unknown = below_a_queue(null, None);
     assert!(!is_queue(&unknown), "no queue is known: {unknown:?}");
+    let of_two = Device { queue_requests: Some(8), queues: Some(1), others: vec!["sdb".into()], ..Device::default() };
+    assert!(!is_queue(&on_device(null, of_two)), "another device has a queue too");
     let slower = below_a_queue("fixed=1ms,rate=100GB/s,disks=2,cpu_fixed=404us,cpu_per_kib=0us", Some(8));
     assert!(!is_queue(&slower), "requests in the queue wait for the device itself: {slower:?}");
     let larger = below_a_queue(null, Some(64));

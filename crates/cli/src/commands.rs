@@ -192,8 +192,9 @@ pub fn switched_write_cache(backend: &mut dyn TargetBackend, position: Option<Sw
         // The simulated machine was created with this setting.
         return Ok(None);
     }
-    let Some(device) = &mut backend.environment_mut().device else {
-        bail!("--write-cache {switch}: the target has no known device; leave the flag out");
+    let device = backend.environment_mut().device.as_mut().filter(|device| device.is_alone());
+    let Some(device) = device else {
+        bail!("--write-cache {switch}: no single device is known under the target; leave the flag out");
     };
     let held = WriteCache::set(&device.name, switch)?;
     device.write_cache = Some(WriteCache::setting(switch).to_string());

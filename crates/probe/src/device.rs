@@ -15,7 +15,7 @@ use crate::sysfs_path::numbered;
 /// (Documentation/ABI/stable/sysfs-block).
 const SECTOR_BYTES: u64 = 512;
 
-/// Reads a device's facts, except the firmware beneath it; a fact that the kernel does not report is `None`, or 0 for a size.
+/// Reads a device's facts, except the firmware beneath it and the devices beside it; a fact that the kernel does not report is `None`, or 0 for a size.
 pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     let queue = |file: &str| disk.sys.join("queue").join(file);
     let transport = transport(root, disk);
@@ -23,6 +23,7 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
     let guessed = matches!(transport.as_deref(), Some("virtio" | "xen" | "hyperv"));
     Device {
         name: disk.name.clone(),
+        others: Vec::new(),
         model: model(root, disk),
         firmware: None,
         // A paravirtual disk claims to be rotational because its driver knows no better.

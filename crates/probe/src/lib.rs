@@ -111,7 +111,11 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
             options: mount.options.clone(),
             block: target.block,
         }),
-        device: tops.first().map(|disk| Device { firmware, ..device::device(root, disk) }),
+        device: tops.split_first().map(|(disk, others)| Device {
+            firmware,
+            others: others.iter().map(|other| other.name.clone()).collect(),
+            ..device::device(root, disk)
+        }),
         levels: levels::levels(root, &mounts, &end),
         notes,
         place: identity::place(root, target, &tops, mount.map(|mount| mount.source.as_str())),

@@ -193,6 +193,9 @@ fn btrfs_over_two_disks_adds_their_links() {
     let seen = tree.folder("/pool", "0:31");
     assert_pap(&seen, "SATA link", 1200e6);
     assert_eq!(seen.notes, ["the file system spans sda, sdb; only the first is described"]);
+    let device = seen.device.expect("the first");
+    assert_eq!((device.name.as_str(), device.others.as_slice()), ("sda", ["sdb".to_string()].as_slice()));
+    assert_eq!((device.is_alone(), device.capacity_gb()), (false, None), "half of the capacity is not told as all");
 }
 
 #[test]

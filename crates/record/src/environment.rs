@@ -145,6 +145,10 @@ pub struct FileSystem {
 pub struct Device {
     /// Its kernel name, such as nvme0n1 (the whole device, even if the target is a partition).
     pub name: String,
+    /// Kernel names of the other devices that the file system spans, of which nothing more is told; empty for studies of
+    /// earlier releases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// Its model, if known.
     pub model: Option<String>,
     /// Revision of its firmware; of a volume, those of the disks under it, each once, joined by commas. `None` if the disks do
@@ -177,6 +181,18 @@ pub struct Device {
     /// with processors, where the kernel does not tell, and for studies of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_node: Option<u32>,
+}
+
+impl Device {
+    /// Whether the file system lies on it alone, so that its facts and counters are those of all that lies beneath.
+    pub fn is_alone(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    /// Its capacity in GB; `None` if unknown, or if other devices add theirs.
+    pub fn capacity_gb(&self) -> Option<f64> {
+        Some(self.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0 && self.is_alone())
+    }
 }
 
 /// The name, or its beginning, of the level of a control group's limits.

@@ -3,7 +3,7 @@
 //! Columns of Chung, Gray, Worthington, Horst (2000), Table 10: accesses to kilobytes (KAPS) and to megabytes (MAPS) a
 //! second, and each per unit of money. What a study did not measure is listed as missing.
 
-use halfpower_record::Record;
+use halfpower_record::{Device, Record};
 use halfpower_spec::{Direction, Experiment, Pattern};
 
 use super::comparison::{Accesses, InStudy, MissingFigure, PriceRow, PriceTable, StudyRecords};
@@ -30,7 +30,7 @@ pub fn price(a: &StudyRecords<'_>, b: &StudyRecords<'_>, prices: [f64; 2]) -> Pr
 /// one, so its cells are used only if the walks have none.
 fn row(study: &StudyRecords<'_>, price: f64, missing: &mut Vec<MissingFigure>) -> PriceRow {
     let findings = study.findings;
-    let gb = findings.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
+    let gb = findings.device.as_ref().and_then(Device::capacity_gb);
     let measured = experiment_cells(&levels(study.question, study.environment), Experiment::Price, study.records);
     let of_one =
         |record: &Record| record.run.experiment == Some(Experiment::Price) && record.run.workload.options.members > 0;

@@ -1,6 +1,7 @@
 //! Computes the price-performance figures of the study of 2000 from random reads, as a comparison of two studies does.
 
 use halfpower_analyse::{Accesses, CellFinding, Interval, KILOBYTES, PriceRow, price_row};
+use halfpower_record::Device;
 use halfpower_spec::JsonSchema;
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ const WORTH: f64 = 1.01;
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, PriceAnswer) {
     let Some(price) = data.question.price else { return (Rows::default(), PriceAnswer::default()) };
     let cells: Vec<&CellFinding> = data.sound().map(|cell| &cell.finding).collect();
-    let gb = data.environment.device.as_ref().map(|device| device.size.0 as f64 / 1e9).filter(|gb| *gb > 0.0);
+    let gb = data.environment.device.as_ref().and_then(Device::capacity_gb);
     let row = price_row(&cells, price, gb);
     let alone = cells.iter().find(|cell| (cell.bs_bytes, cell.iodepth) == (KILOBYTES, 1));
     let kaps = alone.map(|cell| a_second(cell.mbps));

@@ -47,7 +47,7 @@ pub(crate) fn mode(workload: &Workload) -> Mode {
 /// Abilities that these devices lack, with the reason.
 pub(crate) fn unavailable(devices: &[String]) -> BTreeMap<Ability, String> {
     let first = devices.first().map(String::as_str);
-    let unknown = || Err("no device is known under the target".to_string());
+    let unknown = || Err("no single device is known under the target".to_string());
     let no_switch = devices.iter().map(|device| WriteCache::can_be_set(device)).find(Result::is_err);
     let traced =
         if devices.is_empty() { unknown() } else { halfpower_os::trace::available().map_err(|why| why.to_string()) };
@@ -188,7 +188,7 @@ pub(crate) fn processor(affinity: Affinity, device: Option<&str>) -> Result<Opti
         }
         Affinity::Near | Affinity::Far => {
             let usable = several(halfpower_os::processor::usable())?;
-            let device = device.ok_or("no device is known under the target")?;
+            let device = device.ok_or("no single device is known under the target")?;
             by_memory_node(affinity, &usable, &halfpower_probe::memory_nodes(&Root::live(), device)?).map(Some)
         }
     }

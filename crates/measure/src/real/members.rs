@@ -23,7 +23,8 @@ use crate::admission::note_of_spread;
 pub(super) struct Members {
     pub each: Vec<Member>,
     volume: VolumeMembers,
-    /// Kernel name of the device under each member.
+    /// Kernel name of the device under each member; `None` where none is known, and where there are several: the counters
+    /// and switches of one of them are not those of the member.
     pub devices: Vec<Option<String>>,
     /// Used bytes of each member.
     pub span_bytes: u64,
@@ -74,7 +75,7 @@ impl Members {
         }
         let mut probed = paths.iter().map(|path| probe(path)).collect::<Result<Vec<_>, _>>()?;
         each.iter_mut().zip(&mut probed).for_each(|(member, environment)| call_direct_what_is(member, environment));
-        let devices = probed.iter().map(|backend| backend.device.as_ref().map(|device| device.name.clone())).collect();
+        let devices = probed.iter().map(lone_device).collect();
         let mut environment = if probed.len() == 1 { probed.remove(0) } else { environment_of(paths, probed) };
         let host_part = wanted.host_part.clone();
         let mut members =
@@ -313,6 +314,11 @@ fn call_direct_what_is(member: &mut Member, environment: &mut Environment) {
     }
 }
 
+/// Kernel name of the device beneath a member, if it lies on a single one.
+fn lone_device(environment: &Environment) -> Option<String> {
+    environment.device.as_ref().filter(|device| device.is_alone()).map(|device| device.name.clone())
+}
+
 fn probe(path: &Path) -> Result<Environment, MeasureError> {
     halfpower_probe::probe_path(&Root::live(), path).map_err(|error| MeasureError::Target {
         path: path.to_path_buf(),
@@ -346,7 +352,23 @@ fn missing<'a>(files: impl Iterator<Item = &'a DataFile> + Clone) -> BTreeMap<Ab
 mod tests {
     use std::path::Path;
 
+    use halfpower_record::Device;
+
+    use super::super::run_volume::witnessed;
     use super::*;
+
+    #[test]
+    fn the_counter_of_one_of_several_devices_is_no_witness() {
+        let member = |others: &[&str]| {
+            let others = others.iter().map(|name| (*name).to_string()).collect();
+            let device = Device { name: "sda".to_string(), others, ..Device::default() };
+            lone_device(&Environment { device: Some(device), ..Environment::default() })
+        };
+        assert_eq!((member(&[]).as_deref(), member(&["sdb"])), (Some("sda"), None));
+        let alone = VolumeMembers::single(1).arrange(&WorkloadOptions::default()).unwrap();
+        assert_eq!(witnessed(alone, &[member(&[])]), ["sda"]);
+        assert!(witnessed(alone, &[member(&["sdb"])]).is_empty());
+    }
 
     #[test]
     fn what_is_missing_is_what_the_engine_itself_refuses() {

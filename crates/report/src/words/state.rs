@@ -57,10 +57,13 @@ fn noisy(sign: NoisySign) -> &'static str {
     }
 }
 
-/// The place, such as `ext4 on vda (virtio)`.
+/// The place, such as `ext4 on vda (virtio)`, or `btrfs on sda and 2 more`.
 pub(crate) fn place(findings: &Findings, with_transport: bool) -> String {
     let filesystem = findings.filesystem.as_ref().map(|filesystem| filesystem.kind.clone());
     let device = findings.device.as_ref().map(|device| {
+        if !device.is_alone() {
+            return format!("{} and {} more", device.name, device.others.len());
+        }
         let transport = device.transport.as_ref().filter(|kind| with_transport && !device.name.starts_with(*kind));
         transport.map_or(device.name.clone(), |kind| format!("{} ({kind})", device.name))
     });
