@@ -208,6 +208,24 @@ fn a_link_whose_lanes_are_not_told_is_unread() {
 }
 
 #[test]
+fn the_port_of_a_tunnel_is_no_narrow_slot() {
+    let port = "sys/devices/pci0000:00/0000:00:01.0";
+    let behind_port_of_2_5 = |is_removable: bool| {
+        let seen = of_shape("laptop with NVMe", |tree| {
+            tree.pcie(port, "2.5 GT/s PCIe", "1");
+            tree.file(&format!("{port}/max_link_speed"), "2.5 GT/s PCIe\n");
+            tree.file(&format!("{port}/max_link_width"), "1\n");
+            if is_removable {
+                tree.file(&format!("{port}/0000:01:00.0/removable"), "removable\n");
+            }
+        });
+        check(&seen, "pcie-link").state
+    };
+    assert_eq!(behind_port_of_2_5(true), CheckState::NotApplicable, "it may be Thunderbolt or USB4");
+    assert_eq!(behind_port_of_2_5(false), CheckState::Found, "a slot of PCIe 1.0");
+}
+
+#[test]
 fn read_ahead_is_that_of_the_file_system_s_own_device() {
     let pool = of_shape("btrfs over two disks", |_| {});
     let found = finding(&pool, "read-ahead");

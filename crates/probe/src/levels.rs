@@ -17,13 +17,16 @@ use crate::link;
 use crate::machine::virtual_machine;
 use crate::pcie;
 use crate::route::network_level;
-use crate::sysfs_path::{Link, ways};
+use crate::sysfs_path::{Link, name, ways};
 use halfpower_os::mounts::Mount;
 
 /// Name of the medium's level, for paths with a block device.
 pub const DEVICE: &str = "device";
 /// Name of the level of main memory.
 pub const MEMORY: &str = "memory";
+
+/// Name of the level of PCIe links before the last ones.
+const UPLINK: &str = "PCIe uplink";
 
 /// The end of a path.
 pub(crate) enum End {
@@ -172,7 +175,8 @@ fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, copies: Opti
     vec![level(format!("{kind}, reads"), sum, Some(Direction::Read), source), writes]
 }
 
-/// The narrowest PCIe link before the last ones, if it is narrower than the links behind it together.
+/// The narrowest PCIe link before the last ones, if it is narrower than the links behind it together; without a figure where a
+/// tunnel is before them, whose ports tell none.
 fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     if virtual_machine(root).is_some() {
         return None;
@@ -187,7 +191,13 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
         }
     }
     let mut narrowest: Option<(f64, Link)> = None;
-    for function in chains.iter().flat_map(|chain| chain.split_last().map_or(&[][..], |(_, upper)| upper)) {
+    let mut tunnel: Option<&PathBuf> = None;
+    for behind in chains.iter().flat_map(|chain| (1..chain.len()).map(|upper| &chain[upper - 1..])) {
+        let function = &behind[0];
+        if pcie::is_tunnel(root, behind) {
+            tunnel = tunnel.or(Some(function));
+            continue;
+        }
         let Some(own) = rate(function) else { continue };
         let below = chains.iter().filter(|chain| chain.contains(function));
         let Some(wanted) = below.map(|chain| chain.last().and_then(rate)).sum::<Option<f64>>() else {
@@ -197,12 +207,13 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
             narrowest = Some((own, pcie::link(root, function)));
         }
     }
-    narrowest.map(|(_, link)| Level {
-        name: "PCIe uplink".to_string(),
-        pap: link.rate,
-        source: format!("{}; shared by or narrower than the links behind it", link.source),
-        ..Level::default()
-    })
+    match narrowest {
+        Some((_, link)) => Some(Level {
+            pap: link.rate,
+            ..unknown(UPLINK, format!("{}; shared by or narrower than the links behind it", link.source))
+        }),
+        None => tunnel.map(|port| unknown(UPLINK, pcie::of_tunnel(name(port)))),
+    }
 }
 
 fn device_level(root: &Root, stack: &Stack) -> Level {

@@ -46,7 +46,7 @@ pub use levels::{DEVICE, MEMORY, with_peak};
 pub use machine::{probe_machine, virtual_machine};
 pub use memory_nodes::{MemoryNode, MemoryNodes, memory_nodes};
 pub use nvme::{NvmeController, NvmeFormat, NvmeFormats, NvmeHealth, NvmePowerState, nvme_power_state, nvme_sleep};
-pub use pcie::{functions as pci_functions, rate as pcie_rate};
+pub use pcie::{functions as pci_functions, is_tunnel as is_pcie_tunnel, rate as pcie_rate};
 pub use root::{Missing, Root, Space, mounts};
 pub use route::link_to;
 pub use scsi_log::ScsiLog;

@@ -9,6 +9,8 @@ use crate::sysfs_path::{Link, folders, leading, name};
 
 /// Name of the PCIe level.
 const PCIE: &str = "PCIe link";
+/// GT/s that the ports of a tunnel through Thunderbolt or USB4 name, whatever the cable carries (USB4 specification, 11.2.1).
+const TUNNEL: f64 = 2.5;
 
 /// The folders of all PCI functions on the way, the nearest to the processor first.
 pub fn functions(way: &Path) -> Vec<PathBuf> {
@@ -26,7 +28,30 @@ fn is_function(name: &str) -> bool {
 pub(crate) fn endpoint(root: &Root, way: &Path) -> Option<Link> {
     let function = functions(way).pop()?;
     // Devices inside the processor or the chipset have no link and no such file.
-    root.exists(function.join("current_link_speed")).then(|| link(root, &function))
+    if !root.exists(function.join("current_link_speed")) {
+        return None;
+    }
+    if is_tunnel(root, std::slice::from_ref(&function)) {
+        return Some(Link { kind: PCIE, rate: None, source: of_tunnel(name(&function)), key: function });
+    }
+    Some(link(root, &function))
+}
+
+/// Whether the first of these functions may be a port of a tunnel through Thunderbolt or USB4; those behind it follow. Such
+/// ports look like those of PCIe 1.0, so in doubt one is a tunnel where anything there is removable, or the machine has
+/// Thunderbolt (`removable` tells from Linux 5.14 on).
+pub fn is_tunnel(root: &Root, functions: &[PathBuf]) -> bool {
+    let Some(port) = functions.first() else { return false };
+    let speed = |which: &str| leading(&root.text(port.join(format!("{which}_link_speed")))?);
+    let is_slow = speed("max").or_else(|| speed("current")).is_some_and(|transfers| transfers <= TUNNEL);
+    let is_removable =
+        |function: &PathBuf| root.text(function.join("removable")).is_some_and(|text| text.trim() == "removable");
+    is_slow && (functions.iter().any(is_removable) || !root.names("sys/bus/thunderbolt/devices").is_empty())
+}
+
+/// Why a tunnel has no figure.
+pub(crate) fn of_tunnel(at: &str) -> String {
+    format!("PCIe at {at} may be a tunnel through Thunderbolt or USB4, which names {TUNNEL} GT/s whatever it carries")
 }
 
 /// The link from a PCI function towards the processor.

@@ -110,6 +110,44 @@ fn a_narrow_link_before_the_last_is_a_level_of_its_own() {
     assert_pap(&seen, "PCIe uplink", 8e9 * 128.0 / 130.0 / 8.0);
 }
 
+/// The ports of a tunnel through Thunderbolt or USB4 name PCIe 1.0, whatever the cable carries.
+#[test]
+fn the_port_of_a_tunnel_is_no_narrow_link() {
+    let behind_a_tunnel = || {
+        let tree = Tree::bare_metal();
+        nvme(&tree);
+        tree.pcie(NVME_PORT, "2.5 GT/s PCIe", "4");
+        tree.file(&format!("{NVME_PORT}/max_link_speed"), "2.5 GT/s PCIe\n");
+        tree.pcie(NVME_FUNCTION, "8.0 GT/s PCIe", "4");
+        tree
+    };
+    let uplink = |tree: &Tree| level(&tree.folder("/", "259:2"), "PCIe uplink").clone();
+    assert_pap(&behind_a_tunnel().folder("/", "259:2"), "PCIe uplink", 1e9);
+    let tree = behind_a_tunnel();
+    tree.file(&format!("{NVME_FUNCTION}/removable"), "removable\n");
+    assert_eq!(uplink(&tree).pap, None);
+    assert!(uplink(&tree).source.contains("0000:00:1d.0 may be a tunnel through Thunderbolt or USB4"));
+    assert_pap(&tree.folder("/", "259:2"), "PCIe link", 8e9 * 4.0 * 128.0 / 130.0 / 8.0);
+    let tree = behind_a_tunnel();
+    tree.file("sys/bus/thunderbolt/devices/0-1/device_name", "Box\n");
+    assert_eq!(uplink(&tree).pap, None, "a kernel that does not tell what is removable");
+    tree.pcie(NVME_PORT, "8.0 GT/s PCIe", "1");
+    tree.file(&format!("{NVME_PORT}/max_link_speed"), "8.0 GT/s PCIe\n");
+    assert_pap(&tree.folder("/", "259:2"), "PCIe uplink", 8e9 * 128.0 / 130.0 / 8.0);
+}
+
+/// As of a USB controller in a dock.
+#[test]
+fn a_controller_at_the_end_of_a_tunnel_has_no_figure() {
+    let tree = Tree::bare_metal();
+    nvme(&tree);
+    tree.pcie(NVME_FUNCTION, "2.5 GT/s PCIe", "4");
+    tree.file(&format!("{NVME_FUNCTION}/removable"), "removable\n");
+    let seen = tree.folder("/", "259:2");
+    assert_eq!(names(&seen), ["memory", "processor", "PCIe link", "device"]);
+    assert_eq!(level(&seen, "PCIe link").pap, None);
+}
+
 #[test]
 fn an_nvme_subsystem_leads_to_its_controllers() {
     let tree = Tree::bare_metal();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use halfpower_probe::pcie_rate;
+use halfpower_probe::{is_pcie_tunnel, pcie_rate};
 
 use crate::blocks_below::name;
 use crate::check::Check;
@@ -17,8 +17,13 @@ const ABI: &str = "https://docs.kernel.org/admin-guide/abi-testing.html (sysfs-b
 pub(crate) const WIDTH: Check = Check {
     code: "pcie-link",
     title: "PCIe width and speed",
-    reads: &["/sys/bus/pci/devices/*/{current,max}_link_{width,speed} of every function on the way"],
-    applies: "disks behind PCIe; not in a virtual machine, which may name any figure",
+    reads: &[
+        "/sys/bus/pci/devices/*/{current,max}_link_{width,speed} of every function on the way",
+        "/sys/bus/pci/devices/*/removable",
+        "/sys/bus/thunderbolt/devices",
+    ],
+    applies: "disks behind PCIe; not in a virtual machine, which may name any figure, nor where PCIe passes a tunnel \
+              through Thunderbolt or USB4, whose ports name 2.5 GT/s whatever it carries",
     costs: "A link trained at fewer lanes or a lower speed than both its ends can do: all that the link carries \
             above its rate, computed from lanes, speed and coding. A slot that can do less than the device is named \
             too.",
@@ -88,6 +93,9 @@ fn widths(place: &Place) -> Vec<Outcome> {
 
 fn width(place: &Place, port: Option<&Path>, end: &Path) -> Look {
     let at = name(end);
+    let ends: Vec<PathBuf> = port.into_iter().chain([end]).map(Path::to_path_buf).collect();
+    // The port of a tunnel names PCIe 1.0 whatever its cable carries; no slot is wider.
+    only_if(!is_pcie_tunnel(&place.root, &ends) && !is_pcie_tunnel(&place.root, &ends[ends.len() - 1..]))?;
     let untold = || Outcome::untold(format!("speed and width of the PCIe link at {at}"));
     let now = speed(place, end, "current").ok_or_else(untold)?;
     let own = speed(place, end, "max").ok_or_else(untold)?;
