@@ -1,7 +1,8 @@
 //! Lists the levels of a path, from the application to the medium, with the performance that each advertises.
 //!
 //! It takes a stack of disks and returns [`Level`]s. Disks side by side form one level whose figure is the sum over the
-//! links that they do not share. A shared link is a separate level if it is narrower than the sum.
+//! links that they do not share. A shared link is a separate level if it is narrower than the sum. What not every byte passes is
+//! no ceiling, and has no figure.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -71,7 +72,10 @@ pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
         End::Server { kind, address } => {
             match address.and_then(|address| network_level(root, address)) {
                 Some(level) => levels.push(level),
-                None => levels.extend(side_by_side(root, vec![link::network(root)], Some(1.0))),
+                None => {
+                    let Link { kind, source, .. } = link::network(root);
+                    levels.push(unknown(kind, source));
+                }
             }
             levels.push(unknown("server", format!("a server of {kind} advertises no speed")));
         }
@@ -91,24 +95,21 @@ fn disk_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
         unknown(&name, format!("{} on {stands_on}; it advertises no speed of its own", volume.what))
     }));
     levels.extend(uplink(root, stack));
-    levels.extend(side_by_side(root, every_link(root, stack), stack.copies()));
+    levels.extend(side_by_side(root, stack));
     levels.push(device_level(root, stack));
     levels
 }
 
-/// Every link that ends at a disk of the stack or at its controller, each once.
-fn every_link(root: &Root, stack: &Stack) -> Vec<Link> {
+/// The links that end at this disk or at its controller, each once.
+fn links_of(root: &Root, disk: &Disk) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
-    for disk in &stack.disks {
-        let mut found: Vec<Link> = ways(root, disk).iter().flat_map(|way| link::links(root, way)).collect();
-        if over_network(transport(root, disk).as_deref()) {
-            found.push(link::network(root));
+    for link in ways(root, disk).iter().flat_map(|way| link::links(root, way)) {
+        if !links.iter().any(|known| known.key == link.key) {
+            links.push(link);
         }
-        for link in found {
-            if !links.iter().any(|known| known.key == link.key) {
-                links.push(link);
-            }
-        }
+    }
+    if over_network(transport(root, disk).as_deref()) {
+        links.push(link::network(root));
     }
     links
 }
@@ -118,65 +119,94 @@ fn over_network(transport: Option<&str>) -> bool {
 }
 
 /// One level for each kind of link, in the order found; without figures in a virtual machine.
-fn side_by_side(root: &Root, links: Vec<Link>, copies: Option<f64>) -> Vec<Level> {
-    let guest = virtual_machine(root);
+fn side_by_side(root: &Root, stack: &Stack) -> Vec<Level> {
+    let of_disks: Vec<Vec<Link>> = stack.disks.iter().map(|disk| links_of(root, disk)).collect();
     let mut kinds: Vec<&'static str> = Vec::new();
-    for link in &links {
+    for link in of_disks.iter().flatten() {
         if !kinds.contains(&link.kind) {
             kinds.push(link.kind);
         }
     }
-    let of_kind = |kind| links.iter().filter(|link| link.kind == kind).collect::<Vec<_>>();
-    kinds.into_iter().flat_map(|kind| level_of_links(kind, &of_kind(kind), guest.as_deref(), copies)).collect()
+    let guest = virtual_machine(root);
+    let level = |kind: &'static str| {
+        let of_kind = |links: &Vec<Link>| links.iter().filter(|link| link.kind == kind).cloned().collect();
+        let side_by_side = SideBySide { of_disks: of_disks.iter().map(of_kind).collect() };
+        side_by_side.levels(kind, guest.as_deref(), stack.copies())
+    };
+    kinds.into_iter().flat_map(level).collect()
 }
 
-/// `copies` is how often each written byte crosses the links.
-fn level_of_links(kind: &str, links: &[&Link], guest: Option<&str>, copies: Option<f64>) -> Vec<Level> {
-    let sources: Vec<&str> = links.iter().map(|link| link.source.as_str()).collect();
-    let source = sources.join("; and ");
-    let Some(rates) = links.iter().map(|link| link.rate.map(|rate| rate.0)).collect::<Option<Vec<f64>>>() else {
-        return vec![unknown(kind, source)];
-    };
-    if let Some(guest) = guest {
-        let claim = format!("{source}; not taken for a ceiling, since a {guest} may name any figure");
-        return vec![unknown(kind, claim)];
-    }
-    let level = |name: String, rate: f64, direction, source: String| Level {
-        name,
-        pap: Some(Rate(rate)),
-        direction,
-        source,
-        ..Level::default()
-    };
-    let sum: f64 = rates.iter().sum();
-    let source = if links.len() > 1 { format!("{} together: {source}", links.len()) } else { source };
-    if copies == Some(1.0) {
-        return vec![level(kind.to_string(), sum, None, source)];
-    }
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let all = links.len() as f64;
-    let (rate, why) = match copies {
-        None => (None, "how often a volume here writes each byte is told to root alone".to_string()),
-        Some(copies) if copies == all => {
-            (Some(least), format!("every write goes over each of {all}: the slowest decides"))
+/// The links of one kind at each disk.
+struct SideBySide {
+    of_disks: Vec<Vec<Link>>,
+}
+
+impl SideBySide {
+    /// Each link once, also if several disks share it.
+    fn links(&self) -> Vec<&Link> {
+        let mut links: Vec<&Link> = Vec::new();
+        for link in self.of_disks.iter().flatten() {
+            if !links.iter().any(|known| known.key == link.key) {
+                links.push(link);
+            }
         }
-        Some(copies) => {
-            let slowest = if links.len() > 1 { format!("; the slowest of {all} decides") } else { String::new() };
-            (Some(least * all / copies), format!("each byte is written {copies} times{slowest}"))
+        links
+    }
+
+    /// Their level, or one for each direction. `copies` is how often each byte is written to all disks together.
+    fn levels(&self, kind: &str, guest: Option<&str>, copies: Option<f64>) -> Vec<Level> {
+        let links = self.links();
+        let sources: Vec<&str> = links.iter().map(|link| link.source.as_str()).collect();
+        let source = sources.join("; and ");
+        let Some(sum) = links.iter().map(|link| link.rate.map(|rate| rate.0)).sum::<Option<f64>>() else {
+            return vec![unknown(kind, source)];
+        };
+        if let Some(guest) = guest {
+            let claim = format!("{source}; not taken for a ceiling, since a {guest} may name any figure");
+            return vec![unknown(kind, claim)];
         }
-    };
-    let writes = Level {
-        name: format!("{kind}, writes"),
-        pap: rate.map(Rate),
-        direction: Some(Direction::Write),
-        source: why,
-        ..Level::default()
-    };
-    vec![level(format!("{kind}, reads"), sum, Some(Direction::Read), source), writes]
+        let source = if links.len() > 1 { format!("{} together: {source}", links.len()) } else { source };
+        let is_at_all = self.of_disks.iter().all(|links| !links.is_empty());
+        let known = |name: &str| match is_at_all {
+            true => Level { pap: Some(Rate(sum)), ..unknown(name, &source) },
+            // Bytes of the others do not pass here.
+            false => unknown(name, format!("{source}; no ceiling, since other disks of the volume have other links")),
+        };
+        let is_mirror = copies == Some(self.of_disks.len() as f64);
+        if copies == Some(1.0) || !is_at_all && !is_mirror {
+            return vec![known(kind)];
+        }
+        let (rate, why) = self.of_writes(links.len(), copies);
+        let writes =
+            Level { pap: rate.map(Rate), direction: Some(Direction::Write), ..unknown(&format!("{kind}, writes"), why) };
+        vec![Level { direction: Some(Direction::Read), ..known(&format!("{kind}, reads")) }, writes]
+    }
+
+    /// The rate of writes to the volume at which the first link is full, and why: each disk is written an equal part of all
+    /// copies, over all of its own links.
+    fn of_writes(&self, links: usize, copies: Option<f64>) -> (Option<f64>, String) {
+        let Some(copies) = copies else {
+            return (None, "how often a volume here writes each byte is told to root alone".to_string());
+        };
+        let disks = self.of_disks.len() as f64;
+        let has = |own: &&Vec<Link>, link: &Link| own.iter().any(|known| known.key == link.key);
+        let full_at = |link: &Link| {
+            let own = self.of_disks.iter().filter(|own| has(own, link));
+            let crosses: f64 = own.map(|own| copies / disks / own.len() as f64).sum();
+            link.rate.map_or(f64::INFINITY, |rate| rate.0 / crosses)
+        };
+        let least = self.links().into_iter().map(full_at).fold(f64::INFINITY, f64::min);
+        let slowest = if links > 1 { format!("; the slowest of {links} decides") } else { String::new() };
+        let why = match copies == disks {
+            true => format!("every write goes to each of {disks} disks{slowest}"),
+            false => format!("each byte is written {copies} times{slowest}"),
+        };
+        (Some(least), why)
+    }
 }
 
 /// The narrowest PCIe link before the last ones, if it is narrower than the links behind it together; without a figure where a
-/// tunnel is before them, whose ports tell none.
+/// tunnel is before them, whose ports tell none, and where not all ways lead through it.
 fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     if virtual_machine(root).is_some() {
         return None;
@@ -191,19 +221,23 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
         }
     }
     let mut narrowest: Option<(f64, Link)> = None;
-    let mut tunnel: Option<&PathBuf> = None;
+    let mut unknown_why: Option<String> = None;
     for behind in chains.iter().flat_map(|chain| (1..chain.len()).map(|upper| &chain[upper - 1..])) {
         let function = &behind[0];
         if pcie::is_tunnel(root, behind) {
-            tunnel = tunnel.or(Some(function));
+            unknown_why.get_or_insert_with(|| pcie::of_tunnel(name(function)));
             continue;
         }
         let Some(own) = rate(function) else { continue };
-        let below = chains.iter().filter(|chain| chain.contains(function));
-        let Some(wanted) = below.map(|chain| chain.last().and_then(rate)).sum::<Option<f64>>() else {
+        let below: Vec<&Vec<PathBuf>> = chains.iter().filter(|chain| chain.contains(function)).collect();
+        let Some(wanted) = below.iter().map(|chain| chain.last().and_then(rate)).sum::<Option<f64>>() else {
             continue;
         };
-        if own < wanted && narrowest.as_ref().is_none_or(|(least, _)| own < *least) {
+        if own < wanted && below.len() < chains.len() {
+            let source = pcie::link(root, function).source;
+            let why = || format!("{source}; no ceiling, since not all disks of the volume are behind it");
+            unknown_why.get_or_insert_with(why);
+        } else if own < wanted && narrowest.as_ref().is_none_or(|(least, _)| own < *least) {
             narrowest = Some((own, pcie::link(root, function)));
         }
     }
@@ -212,7 +246,7 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
             pap: link.rate,
             ..unknown(UPLINK, format!("{}; shared by or narrower than the links behind it", link.source))
         }),
-        None => tunnel.map(|port| unknown(UPLINK, pcie::of_tunnel(name(port)))),
+        None => unknown_why.map(|why| unknown(UPLINK, why)),
     }
 }
 

@@ -198,6 +198,86 @@ fn btrfs_over_two_disks_adds_their_links() {
     assert_eq!((device.is_alone(), device.capacity_gb()), (false, None), "half of the capacity is not told as all");
 }
 
+/// A SATA disk and an NVMe drive, which have no kind of link in common.
+fn sata_and_nvme(tree: &Tree) -> [String; 2] {
+    let function = "sys/devices/pci0000:00/0000:00:1d.0/0000:01:00.0";
+    tree.pcie(function, "8.0 GT/s PCIe", "4");
+    let nvme = format!("{function}/nvme/nvme0/nvme0n1");
+    tree.disk(&nvme, "259:0");
+    [sata(tree, 1, "sda", "8:0"), nvme]
+}
+
+const PCIE_3: f64 = 8e9 * 4.0 * 128.0 / 130.0 / 8.0;
+
+#[test]
+fn a_link_that_not_every_byte_passes_is_no_ceiling() {
+    let volume = |level: &str| {
+        let tree = Tree::bare_metal();
+        let md = "sys/devices/virtual/block/md0";
+        tree.disk(md, "9:0");
+        tree.file(&format!("{md}/md/level"), format!("{level}\n"));
+        sata_and_nvme(&tree).iter().for_each(|disk| tree.stands_on(md, disk));
+        tree.device("/dev/md0", "9:0")
+    };
+    let pools = || {
+        let tree = Tree::bare_metal();
+        for (name, sys) in ["sda", "nvme0n1"].iter().zip(sata_and_nvme(&tree)) {
+            tree.link(&format!("sys/fs/btrfs/1234-abcd/devices/{name}"), &sys);
+        }
+        tree.mount("0:31", "/pool", "btrfs", "/dev/sda", "rw");
+        tree.folder("/pool", "0:31")
+    };
+    for seen in [volume("raid0"), volume("linear"), pools()] {
+        assert_eq!((level(&seen, "SATA link").pap, level(&seen, "PCIe link").pap), (None, None));
+        assert!(level(&seen, "SATA link").source.contains("no ceiling, since other disks of the volume"));
+    }
+    let mirror = volume("raid1");
+    assert_eq!((level(&mirror, "SATA link, reads").pap, level(&mirror, "PCIe link, reads").pap), (None, None));
+    assert_pap(&mirror, "SATA link, writes", 600e6);
+    assert_pap(&mirror, "PCIe link, writes", PCIE_3);
+}
+
+#[test]
+fn each_link_of_a_mirror_carries_the_writes_of_the_disks_behind_it() {
+    let tree = Tree::bare_metal();
+    let md = "sys/devices/virtual/block/md0";
+    tree.disk(md, "9:0");
+    tree.file(&format!("{md}/md/level"), "raid1\n");
+    let card = "sys/devices/pci0000:00/0000:00:1c.0/0000:02:00.0";
+    tree.pcie(card, "8.0 GT/s PCIe", "8");
+    for (place, name) in [(0, "sdb"), (1, "sdc")] {
+        let sys = format!("{card}/host5/port-5:{place}/target5:0:{place}/5:0:{place}:0/block/{name}");
+        tree.disk(&sys, &format!("8:{}", 16 * (place + 1)));
+        tree.stands_on(md, &sys);
+    }
+    tree.stands_on(md, &sata_and_nvme(&tree)[1]);
+    let seen = tree.device("/dev/md0", "9:0");
+    assert_pap(&seen, "PCIe link, reads", 3.0 * PCIE_3);
+    assert_pap(&seen, "PCIe link, writes", PCIE_3);
+    tree.pcie(card, "8.0 GT/s PCIe", "4");
+    assert_pap(&tree.device("/dev/md0", "9:0"), "PCIe link, writes", PCIE_3 / 2.0);
+}
+
+#[test]
+fn an_uplink_of_some_of_the_disks_is_no_ceiling() {
+    let tree = Tree::bare_metal();
+    let switch = "sys/devices/pci0000:00/0000:00:01.0";
+    tree.pcie(switch, "8.0 GT/s PCIe", "4");
+    let md = "sys/devices/virtual/block/md0";
+    tree.disk(md, "9:0");
+    let functions = [format!("{switch}/0000:03:00.0"), format!("{switch}/0000:04:00.0")];
+    for (index, function) in functions.into_iter().chain(["sys/devices/pci0000:00/0000:05:00.0".into()]).enumerate() {
+        tree.pcie(&function, "8.0 GT/s PCIe", "4");
+        let sys = format!("{function}/nvme/nvme{index}/nvme{index}n1");
+        tree.disk(&sys, &format!("259:{index}"));
+        tree.stands_on(md, &sys);
+    }
+    let seen = tree.device("/dev/md0", "9:0");
+    assert_eq!(level(&seen, "PCIe uplink").pap, None);
+    assert!(level(&seen, "PCIe uplink").source.ends_with("since not all disks of the volume are behind it"));
+    assert_pap(&seen, "PCIe link", 3.0 * PCIE_3);
+}
+
 #[test]
 fn memory_overlay_and_server() {
     let tree = Tree::bare_metal();
