@@ -103,6 +103,11 @@ impl Stack {
         }
     }
 
+    /// Names of the devices directly under the target.
+    pub(crate) fn tops(&self) -> &[String] {
+        &self.tops
+    }
+
     /// Bytes that all disks together are written for each byte written to the target; 1 unless there are mirrors. Parts
     /// side by side are assumed to get equal shares, and parity is not counted. `None` if unknown.
     pub fn copies(&self) -> Option<f64> {

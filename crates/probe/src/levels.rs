@@ -7,13 +7,14 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use halfpower_record::{CGROUP_LIMIT, Level};
+use halfpower_record::Level;
 use halfpower_spec::{Direction, Rate};
 
 use crate::Root;
 use crate::block::{Disk, Stack};
-use crate::cgroup::{self, Limit, Limits, limits};
+use crate::cgroup;
 use crate::device::transport;
+use crate::limit_levels::limit_levels;
 use crate::link;
 use crate::machine::virtual_machine;
 use crate::pcie;
@@ -268,76 +269,6 @@ fn device_level(root: &Root, stack: &Stack) -> Level {
     };
     let source = format!("{}: {kind} advertises no speed; --peak takes its data sheet's figure", names.join(", "));
     unknown(DEVICE, source)
-}
-
-/// The control group's limits on the stack's devices; one level if reads and writes have the same limit.
-fn limit_levels(root: &Root, mounts: &[Mount], stack: &Stack) -> Vec<Level> {
-    let known = limits(root, mounts);
-    let of = |disk: &Disk| disk.number(root).and_then(|number| known.get(&number)).cloned().unwrap_or_default();
-    let pick = |which: fn(&Limits) -> &Option<Limit>, copies: Option<f64>| {
-        let volumes = stack.volumes.iter().filter_map(|volume| which(&of(&volume.disk)).clone());
-        let disks: Vec<Option<Limit>> = stack.disks.iter().map(|disk| which(&of(disk)).clone()).collect();
-        // Each disk gets its share of a mirror's writes, whatever the other disks may take.
-        let by_share =
-            |copies: f64, limit: Limit| Limit { most: limit.most * stack.disks.len() as f64 / copies, ..limit };
-        let side_by_side = match copies {
-            Some(1.0) => sum(disks),
-            Some(copies) => disks.into_iter().flatten().min_by(tighter).map(|limit| by_share(copies, limit)),
-            None => None,
-        };
-        volumes.chain(side_by_side).min_by(tighter)
-    };
-    let once = Some(1.0);
-    let copies = stack.copies();
-    let reads = (pick(|limits| &limits.read_bps, once), pick(|limits| &limits.read_iops, once));
-    let writes = (pick(|limits| &limits.write_bps, copies), pick(|limits| &limits.write_iops, copies));
-    let most = |limit: &Option<Limit>| limit.as_ref().map(|limit| limit.most);
-    if (most(&reads.0), most(&reads.1)) == (most(&writes.0), most(&writes.1)) {
-        let sources = [&reads.0, &writes.0, &reads.1, &writes.1];
-        return limit_level(CGROUP_LIMIT, None, &reads, &sources).into_iter().collect();
-    }
-    let level = |direction, pair: &(Option<Limit>, Option<Limit>)| {
-        let name = format!("{CGROUP_LIMIT}, {direction}s");
-        limit_level(&name, Some(direction), pair, &[&pair.0, &pair.1])
-    };
-    let read = level(Direction::Read, &reads);
-    let write = level(Direction::Write, &writes);
-    read.into_iter().chain(write).collect()
-}
-
-fn tighter(a: &Limit, b: &Limit) -> std::cmp::Ordering {
-    a.most.total_cmp(&b.most)
-}
-
-/// Adds the limits of disks side by side; `None` unless every disk has one.
-fn sum(limits: Vec<Option<Limit>>) -> Option<Limit> {
-    let limits: Vec<Limit> = limits.into_iter().collect::<Option<Vec<Limit>>>()?;
-    limits.into_iter().reduce(|a, b| Limit { most: a.most + b.most, source: format!("{} and {}", a.source, b.source) })
-}
-
-fn limit_level(
-    name: &str,
-    direction: Option<Direction>,
-    (bytes, requests): &(Option<Limit>, Option<Limit>),
-    sources: &[&Option<Limit>],
-) -> Option<Level> {
-    if bytes.is_none() && requests.is_none() {
-        return None;
-    }
-    let mut sentences: Vec<&str> = Vec::new();
-    for limit in sources.iter().copied().flatten() {
-        if !sentences.contains(&limit.source.as_str()) {
-            sentences.push(&limit.source);
-        }
-    }
-    Some(Level {
-        name: name.to_string(),
-        pap: bytes.as_ref().map(|limit| Rate(limit.most)),
-        pap_iops: requests.as_ref().map(|limit| limit.most),
-        direction,
-        source: sentences.join("; "),
-        ..Level::default()
-    })
 }
 
 /// Sets the data sheet's figure, for both directions, on the levels named as the medium, or else on those named as the

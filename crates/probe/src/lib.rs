@@ -12,6 +12,7 @@ mod device;
 mod identity;
 mod interrupts;
 mod levels;
+mod limit_levels;
 mod link;
 mod machine;
 mod memory_nodes;

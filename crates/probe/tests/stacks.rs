@@ -405,6 +405,40 @@ fn limits_of_striped_disks_add_and_of_a_volume_do_not() {
     assert!(!names(&tree.folder("/data", "9:0")).contains(&"cgroup limit, reads"));
 }
 
+/// Two encrypted disks under a btrfs or an array.
+#[test]
+fn limits_of_volumes_side_by_side_add_too() {
+    let tree = Tree::bare_metal();
+    for (minor, name) in [(0, "sda"), (1, "sdb")] {
+        let disk = sata(&tree, minor + 1, name, &format!("8:{}", 16 * minor));
+        let crypt = format!("sys/devices/virtual/block/dm-{minor}");
+        tree.disk(&crypt, &format!("253:{minor}"));
+        tree.file(&format!("{crypt}/dm/uuid"), "CRYPT-LUKS2-1\n");
+        tree.stands_on(&crypt, &disk);
+        tree.link(&format!("sys/fs/btrfs/1234-abcd/devices/dm-{minor}"), &crypt);
+    }
+    tree.mount("0:31", "/pool", "btrfs", "/dev/dm-0", "rw");
+    tree.mount("0:26", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
+    tree.file("proc/self/cgroup", "0::/job\n");
+    let limits = |lines: &str| tree.file("sys/fs/cgroup/job/io.max", lines);
+    limits("253:0 rbps=100000000\n253:1 rbps=100000000\n");
+    assert_pap(&tree.folder("/pool", "0:31"), "cgroup limit, reads", 200e6);
+    limits("253:0 rbps=100000000\n");
+    assert!(!names(&tree.folder("/pool", "0:31")).contains(&"cgroup limit, reads"), "a limit on one of two");
+    limits("253:0 rbps=100000000\n8:16 rbps=50000000\n");
+    assert_pap(&tree.folder("/pool", "0:31"), "cgroup limit, reads", 150e6);
+
+    let md = "sys/devices/virtual/block/md0";
+    tree.disk(md, "9:0");
+    tree.file(&format!("{md}/md/level"), "raid1\n");
+    tree.stands_on(md, "sys/devices/virtual/block/dm-0");
+    tree.stands_on(md, "sys/devices/virtual/block/dm-1");
+    limits("253:0 wbps=100000000\n");
+    assert_pap(&tree.device("/dev/md0", "9:0"), "cgroup limit, writes", 100e6);
+    limits("253:0 wbps=100000000\n9:0 wbps=30000000\n");
+    assert_pap(&tree.device("/dev/md0", "9:0"), "cgroup limit, writes", 30e6);
+}
+
 #[test]
 fn the_data_sheets_figure_goes_on_the_medium() {
     let tree = Tree::bare_metal();
