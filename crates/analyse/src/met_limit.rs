@@ -31,6 +31,11 @@ pub enum Most {
     Iops(f64),
 }
 
+/// What of reads and writes a level for both limits: their sum where they share it, else the larger, since each may have all.
+fn through(level: &Level, sides: impl Iterator<Item = f64>) -> f64 {
+    if level.half_duplex { sides.sum() } else { sides.fold(0.0, f64::max) }
+}
+
 /// The limit of which `record` reached the largest share, if at least 90%; `None` for runs that move nothing on a
 /// device, such as those of operations on small files.
 pub fn met_limit(levels: &[Level], record: &Record) -> Option<MetLimit> {
@@ -40,10 +45,9 @@ pub fn met_limit(levels: &[Level], record: &Record) -> Option<MetLimit> {
     let of_level = |level: &Level| {
         let known = PathLevel::of(level);
         let sides = [Direction::Read, Direction::Write].into_iter().filter(|rw| known.id.holds_for(*rw));
-        // A level for both directions limits everything that the run moved.
         let sides: Vec<_> = sides.filter_map(|rw| Some((rw, record.side(rw)?))).collect();
-        let mbps = sides.iter().map(|(_, side)| side.mbps()).sum();
-        let iops = sides.iter().map(|(_, side)| side.iops()).sum();
+        let mbps = through(level, sides.iter().map(|(_, side)| side.mbps()));
+        let iops = through(level, sides.iter().map(|(_, side)| side.iops()));
         let limit = sides.first().and_then(|(rw, _)| known.limit_mbps(*rw)).filter(|_| !known.id.kind.is_of_the_host());
         let met = |most: Most, limit: f64, reached: f64| MetLimit {
             level: level.name.clone(),

@@ -35,3 +35,21 @@ fn a_single_run_names_the_limit_that_it_met() {
     assert_eq!(met(Rw::Read, 128, 30.0), None, "below it");
     assert_eq!(met(Rw::Read, 128, 300.0), None, "a cache answered");
 }
+
+#[test]
+fn reads_and_writes_are_added_up_where_they_share_a_limit() {
+    let disk = SimulatedDisk::from_constants("fixed=100us,rate=1000MB/s").unwrap();
+    let met = |half_duplex, each_mbps: f64| {
+        let pap = Some(Rate(37e6));
+        let level = Level { name: "cgroup limit".to_string(), pap, half_duplex, ..Level::default() };
+        let mixed = workload(Rw::Rw, Cache::Device, 128, 4);
+        let mut record = record_at(&disk, mixed, 0, Pass::Plain, 2.0 * each_mbps * 1e6);
+        record.read_ios = record.ios / 2;
+        met_limit(&[level], &record).map(|met| met.share)
+    };
+    let is_near = |share: Option<f64>, expected: f64| share.is_some_and(|share| (share - expected).abs() < 0.02);
+    assert_eq!(met(false, 18.5), None, "each way is at half");
+    assert!(is_near(met(false, 37.0), 1.0), "each way is at its limit");
+    assert!(is_near(met(true, 18.5), 1.0), "both together are at the limit of a half-duplex link");
+    assert_eq!(met(true, 37.0), None, "beyond it");
+}

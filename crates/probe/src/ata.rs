@@ -86,7 +86,7 @@ impl Port {
     }
 }
 
-/// Serial ATA: 8b/10b at 1.5, 3 and 6 Gbit/s (Serial ATA specification 3.0, 9.2).
+/// Serial ATA: 8b/10b at 1.5, 3 and 6 Gbit/s (Serial ATA specification 3.0, 9.2); data go one way at a time.
 fn serial(port: Port) -> Link {
     let at = name(&port.folder);
     let source = match port.spd {
@@ -94,7 +94,7 @@ fn serial(port: Port) -> Link {
         None => format!("the kernel does not tell the speed of the SATA link at {at}"),
     };
     let rate = port.spd.map(|gigabits| Rate(gigabits * 1e9 * 0.8 / 8.0));
-    Link { kind: "SATA link", key: port.folder, rate, source }
+    Link { kind: "SATA link", key: port.folder, rate, half_duplex: true, source }
 }
 
 /// The transfer mode that was negotiated with an ATA disk, serial or parallel, such as `UDMA_5`, and the rate of that mode
@@ -126,5 +126,5 @@ fn parallel(root: &Root, way: &Path, port: Port) -> Link {
         (Some(mode), Some(_)) => format!("IDE (parallel ATA) at {at} in the mode {}", mode.replace('_', " ")),
         _ => format!("the kernel does not tell the mode of the IDE channel {at}"),
     };
-    Link { kind: "IDE channel", key: port.folder, rate, source }
+    Link { kind: "IDE channel", key: port.folder, rate, half_duplex: true, source }
 }

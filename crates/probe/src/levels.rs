@@ -168,8 +168,9 @@ impl SideBySide {
         }
         let source = if links.len() > 1 { format!("{} together: {source}", links.len()) } else { source };
         let is_at_all = self.of_disks.iter().all(|links| !links.is_empty());
+        let half_duplex = links.iter().all(|link| link.half_duplex);
         let known = |name: &str| match is_at_all {
-            true => Level { pap: Some(Rate(sum)), ..unknown(name, &source) },
+            true => Level { pap: Some(Rate(sum)), half_duplex, ..unknown(name, &source) },
             // Bytes of the others do not pass here.
             false => unknown(name, format!("{source}; no ceiling, since other disks of the volume have other links")),
         };
@@ -178,9 +179,13 @@ impl SideBySide {
             return vec![known(kind)];
         }
         let (rate, why) = self.of_writes(links.len(), copies);
-        let writes =
-            Level { pap: rate.map(Rate), direction: Some(Direction::Write), ..unknown(&format!("{kind}, writes"), why) };
-        vec![Level { direction: Some(Direction::Read), ..known(&format!("{kind}, reads")) }, writes]
+        let writes = Level {
+            pap: rate.map(Rate),
+            direction: Some(Direction::Write),
+            ..unknown(&format!("{kind}, writes"), why)
+        };
+        let reads = known(&format!("{kind}, reads"));
+        vec![Level { direction: Some(Direction::Read), half_duplex: false, ..reads }, writes]
     }
 
     /// The rate of writes to the volume at which the first link is full, and why: each disk is written an equal part of all

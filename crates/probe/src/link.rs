@@ -12,6 +12,9 @@ use crate::ata;
 use crate::pcie;
 use crate::sysfs_path::{Link, folders, last_numbered, leading, name, numbered};
 
+/// Speed of the slowest USB 3.
+const USB_3_MEGABITS: f64 = 5000.0;
+
 /// The links on one way that end at this disk or its controller, from the processor outwards.
 pub(crate) fn links(root: &Root, way: &Path) -> Vec<Link> {
     let found =
@@ -36,7 +39,8 @@ fn sas(root: &Root, way: &Path) -> Option<Link> {
         }
         None => format!("the kernel does not tell the speed of the SAS link at {}", name(&port)),
     };
-    Some(Link { kind: "SAS link", key: port, rate: (sum > 0.0).then_some(Rate(sum)), source })
+    let rate = (sum > 0.0).then_some(Rate(sum));
+    Some(Link { kind: "SAS link", key: port, rate, half_duplex: false, source })
 }
 
 /// Fibre Channel: a port of n Gbit/s carries n x 100 MB/s each way (FC-PI naming).
@@ -50,7 +54,7 @@ fn fibre_channel(root: &Root, way: &Path) -> Option<Link> {
         None => format!("the kernel does not tell the speed of the Fibre Channel port {}", name(&host)),
     };
     let rate = gigabits.map(|gigabits| Rate(gigabits * 1e8));
-    Some(Link { kind: "Fibre Channel link", key: host, rate, source })
+    Some(Link { kind: "Fibre Channel link", key: host, rate, half_duplex: false, source })
 }
 
 /// USB at the device itself, which is never faster than a hub before it.
@@ -65,7 +69,9 @@ fn usb(root: &Root, way: &Path) -> Option<Link> {
         }
         None => (None, format!("the kernel does not tell the speed of the USB device {}", name(&device))),
     };
-    Some(Link { kind: "USB link", key: device, rate, source })
+    // From USB 3 on there are wires for each way.
+    let half_duplex = megabits.is_some_and(|megabits| megabits < USB_3_MEGABITS);
+    Some(Link { kind: "USB link", key: device, rate, half_duplex, source })
 }
 
 /// `2-1` and `2-1.4`, but neither the root hub `usb2` nor the interface `2-1:1.0`.
@@ -83,7 +89,9 @@ fn usb_rate(megabits: f64, lanes: u32) -> (Rate, &'static str) {
     match megabits {
         low if low < 12.0 => (Rate(raw), "before all protocol"),
         full if full < 480.0 => (Rate(19.0 * 64.0 * 1e3), "at most 19 bulk packets of 64 bytes a millisecond"),
-        high if high < 5000.0 => (Rate(13.0 * 512.0 * 8e3), "at most 13 bulk packets of 512 bytes every 125 us"),
+        high if high < USB_3_MEGABITS => {
+            (Rate(13.0 * 512.0 * 8e3), "at most 13 bulk packets of 512 bytes every 125 us")
+        }
         gen1 if gen1 / f64::from(lanes.max(1)) <= 5000.0 => (Rate(raw * 0.8), "8b/10b"),
         _ => (Rate(raw * 128.0 / 132.0), "128b/132b"),
     }
@@ -108,7 +116,7 @@ pub(crate) fn network(root: &Root) -> Link {
         }
         None => "no network card here tells its speed".to_string(),
     };
-    Link { kind: "network", key: "network".into(), rate: None, source }
+    Link { kind: "network", key: "network".into(), rate: None, half_duplex: false, source }
 }
 
 #[cfg(test)]

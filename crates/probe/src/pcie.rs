@@ -32,7 +32,13 @@ pub(crate) fn endpoint(root: &Root, way: &Path) -> Option<Link> {
         return None;
     }
     if is_tunnel(root, std::slice::from_ref(&function)) {
-        return Some(Link { kind: PCIE, rate: None, source: of_tunnel(name(&function)), key: function });
+        return Some(Link {
+            kind: PCIE,
+            half_duplex: false,
+            rate: None,
+            source: of_tunnel(name(&function)),
+            key: function,
+        });
     }
     Some(link(root, &function))
 }
@@ -65,14 +71,14 @@ pub(crate) fn link(root: &Root, function: &Path) -> Link {
     let at = name(function);
     let Some((transfers, lanes)) = read("current") else {
         let source = format!("the kernel does not tell the speed and width of the PCIe link at {at}");
-        return Link { kind: PCIE, key: function.to_path_buf(), rate: None, source };
+        return Link { kind: PCIE, half_duplex: false, key: function.to_path_buf(), rate: None, source };
     };
     let (rate, coding) = rate(transfers, lanes);
     let mut source = format!("PCIe {transfers} GT/s x{lanes} at {at}, {coding}, one direction, before packet headers");
     if let Some((most, widest)) = read("max").filter(|most| *most > (transfers, lanes)) {
         source.push_str(&format!("; the device could do {most} GT/s x{widest}"));
     }
-    Link { kind: PCIE, key: function.to_path_buf(), rate: Some(rate), source }
+    Link { kind: PCIE, half_duplex: false, key: function.to_path_buf(), rate: Some(rate), source }
 }
 
 /// Bytes a second of a PCIe link = transfers a second x lanes x coding / 8.

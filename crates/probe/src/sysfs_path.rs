@@ -16,6 +16,8 @@ pub(crate) struct Link {
     pub key: PathBuf,
     /// Its rate, if known.
     pub rate: Option<Rate>,
+    /// Whether reads and writes share that rate.
+    pub half_duplex: bool,
     /// Where the rate comes from, or why it is unknown.
     pub source: String,
 }

@@ -26,6 +26,7 @@ fn a_partition_on_nvme_leads_to_the_drive_and_its_pcie_link() {
     assert_eq!(names(&seen), ["memory", "processor", "PCIe link", "device"]);
     assert_pap(&seen, "PCIe link", 16e9 * 4.0 * 128.0 / 130.0 / 8.0);
     assert!(level(&seen, "PCIe link").source.contains("16 GT/s x4 at 0000:01:00.0"));
+    assert!(!level(&seen, "PCIe link").half_duplex, "it has lanes for each way");
     assert_eq!(level(&seen, "device").pap, None);
     assert!(level(&seen, "device").source.contains("nvme0n1: an NVMe drive advertises no speed"));
 
@@ -178,6 +179,7 @@ fn a_sata_disk_has_its_link_of_eight_bits_in_ten() {
     let seen = tree.device("/dev/sda", "8:0");
     assert_eq!(names(&seen), ["memory", "processor", "SATA link", "device"]);
     assert_pap(&seen, "SATA link", 6e9 * 0.8 / 8.0);
+    assert!(level(&seen, "SATA link").half_duplex, "reads and writes share it");
     let device = seen.device.expect("a device");
     assert_eq!((device.model.as_deref(), device.rotational), (Some("WDC WD40EFRX-68N"), Some(true)));
     assert_eq!(device.transport.as_deref(), Some("sata"));

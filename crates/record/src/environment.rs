@@ -220,6 +220,10 @@ pub struct Level {
     /// The direction it applies to, if reads and writes have separate limits; `None` is both.
     #[serde(default)]
     pub direction: Option<Direction>,
+    /// Whether reads and writes share it, as on a half-duplex link; otherwise each of them may have all of it. Absent in studies
+    /// of earlier releases.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub half_duplex: bool,
     /// Source of the figure, or the reason why there is none.
     pub source: String,
 }

@@ -177,6 +177,7 @@ impl Machine {
             pap: rung.advertised_mbps.map(rate),
             attainable: rung.attainable_mbps.map(rate),
             pap_iops: None,
+            half_duplex: rung.half_duplex && rung.operation.is_none(),
             direction: rung.operation.map(|operation| match operation {
                 Operation::Write => Direction::Write,
                 _ => Direction::Read,

@@ -22,6 +22,8 @@ pub struct Rung {
     pub attainable_mbps: Option<f64>,
     /// The only operation that the figures hold for; `None` means both.
     pub operation: Option<Operation>,
+    /// Whether reads and writes share the figures; a wire has them in each direction.
+    pub half_duplex: bool,
     /// Source of the figures, as a part of a sentence.
     pub source: String,
 }
@@ -60,6 +62,7 @@ impl System {
             advertised_mbps: network.advertised_mbps,
             attainable_mbps: network.wire_mbps,
             operation: None,
+            half_duplex: false,
             source,
         })
     }
@@ -84,6 +87,7 @@ impl System {
             advertised_mbps: self.pci.advertised_mbps.map(|mbps| mbps * share),
             attainable_mbps: Some(1.0 / us_per_byte),
             operation: Some(operation),
+            half_duplex: true,
             source,
         }
     }
@@ -99,6 +103,7 @@ impl System {
             advertised_mbps: None,
             attainable_mbps: of_one.map(|mbps| mbps * f64::from(adapters)),
             operation: Some(operation),
+            half_duplex: true,
             source,
         }
     }
@@ -122,6 +127,7 @@ impl System {
             advertised_mbps: self.bus.advertised_mbps.map(|mbps| mbps * f64::from(buses)),
             attainable_mbps: Some(of_one * f64::from(buses)),
             operation: None,
+            half_duplex: true,
             source,
         }
     }
@@ -138,6 +144,7 @@ impl System {
             advertised_mbps: self.disk.advertised_mbps.map(|mbps| mbps * count),
             attainable_mbps: Some(outer * count),
             operation: Some(operation),
+            half_duplex: true,
             source,
         }
     }
