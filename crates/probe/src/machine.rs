@@ -12,18 +12,20 @@ use halfpower_os::mounts::mount_of;
 
 const UNKNOWN: &str = "unknown";
 
-/// Words in DMI product and vendor names that only virtual machines have, and the hypervisor that each means.
-const HYPERVISORS: [(&str, &str); 10] = [
+/// Words in DMI product and vendor names that only virtual machines have, and the hypervisor that each means; the first that is
+/// met counts.
+const HYPERVISORS: [(&str, &str); 11] = [
     ("KVM", "KVM"),
     ("QEMU", "QEMU"),
     ("Standard PC", "QEMU"),
     ("VMware", "VMware"),
     ("VirtualBox", "VirtualBox"),
+    ("Parallels", "Parallels"),
+    ("Apple Virtualization", "Apple Virtualization"),
     ("Virtual Machine", "Hyper-V"),
     ("Google Compute Engine", "Google Compute Engine"),
     ("Amazon EC2", "Amazon EC2"),
     ("OpenStack", "OpenStack"),
-    ("Parallels", "Parallels"),
 ];
 
 /// Words in the control group paths of containers, and the software that each means.
@@ -108,15 +110,31 @@ fn memory(root: &Root) -> Option<Bytes> {
 /// The hypervisor that this system runs under, if it can be detected.
 ///
 /// On x86 the processor's `hypervisor` flag decides: a cloud's bare-metal instance is no guest although its DMI names
-/// the cloud too. Other processors have no such flag, so the firmware's names decide.
+/// the cloud too. Other processors have no such flag, so the firmware's names decide; where it gives none, as to a kernel that is
+/// started without it, what only hypervisors provide.
 pub fn virtual_machine(root: &Root) -> Option<String> {
     let name = hypervisor_name(root);
     let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
     let guest = match field(&cpuinfo, "flags") {
         Some(flags) => flags.split_whitespace().any(|flag| flag == "hypervisor"),
-        None => name.is_some() && !product(root).contains("metal"),
+        None => {
+            let is_provided = root.exists("proc/device-tree/hypervisor") || has_paravirtual_device(root);
+            (name.is_some() || is_provided) && !product(root).contains("metal")
+        }
     };
     guest.then(|| name.map_or("virtual machine".to_string(), |name| format!("virtual machine ({name})")))
+}
+
+/// Whether a hypervisor provides a virtio device. Those of messages to another processor of the same chip (`remoteproc`) and of
+/// cards that speak virtio (vDPA) are bare metal's.
+fn has_paravirtual_device(root: &Root) -> bool {
+    const MESSAGES: &str = "0x0007";
+    let devices = "sys/bus/virtio/devices";
+    root.names(devices).iter().any(|name| {
+        let device = format!("{devices}/{name}");
+        let is_of_a_card = root.resolve(&device).is_some_and(|path| path.to_string_lossy().contains("vdpa"));
+        root.text(format!("{device}/device")).is_some_and(|kind| kind.trim() != MESSAGES) && !is_of_a_card
+    })
 }
 
 fn hypervisor_name(root: &Root) -> Option<String> {

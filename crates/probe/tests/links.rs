@@ -241,6 +241,43 @@ fn bare_metal_of_a_cloud_is_no_guest() {
     assert_eq!(guest.as_deref(), Some("virtual machine (Amazon EC2)"));
 }
 
+/// Of ARM there is no flag that tells it.
+#[test]
+fn a_guest_on_arm_is_known_by_its_names_or_by_what_only_hypervisors_provide() {
+    let arm = || {
+        let tree = Tree::bare_metal();
+        tree.file("proc/cpuinfo", "processor : 0\nCPU implementer : 0x61\n");
+        tree
+    };
+    let guest = |tree: &Tree| halfpower_probe::probe_machine(&tree.root()).virtualised;
+    let named = |vendor: &str, product: &str| {
+        let tree = arm();
+        tree.file("sys/class/dmi/id/sys_vendor", format!("{vendor}\n"));
+        tree.file("sys/class/dmi/id/product_name", format!("{product}\n"));
+        guest(&tree)
+    };
+    let apple = named("Apple Inc.", "Apple Virtualization Generic Platform");
+    assert_eq!(apple.as_deref(), Some("virtual machine (Apple Virtualization)"));
+    let parallels = named("Parallels International GmbH.", "Parallels ARM Virtual Machine");
+    assert_eq!(parallels.as_deref(), Some("virtual machine (Parallels)"));
+    assert_eq!(named("Ampere", "Mt. Jade"), None);
+
+    let tree = arm();
+    assert_eq!(guest(&tree), None, "no names at all");
+    tree.file("sys/devices/platform/remoteproc/virtio0/device", "0x0007\n");
+    tree.link("sys/bus/virtio/devices/virtio0", "sys/devices/platform/remoteproc/virtio0");
+    assert_eq!(guest(&tree), None, "messages to another processor of the chip");
+    tree.file("sys/devices/pci0000:00/vdpa0/virtio1/device", "0x0001\n");
+    tree.link("sys/bus/virtio/devices/virtio1", "sys/devices/pci0000:00/vdpa0/virtio1");
+    assert_eq!(guest(&tree), None, "a card that speaks virtio");
+    tree.file("sys/devices/platform/a000000.virtio_mmio/virtio2/device", "0x0002\n");
+    tree.link("sys/bus/virtio/devices/virtio2", "sys/devices/platform/a000000.virtio_mmio/virtio2");
+    assert_eq!(guest(&tree).as_deref(), Some("virtual machine"));
+    let tree = arm();
+    tree.file("proc/device-tree/hypervisor/compatible", "linux,kvm\n");
+    assert_eq!(guest(&tree).as_deref(), Some("virtual machine"));
+}
+
 #[test]
 fn what_is_damaged_or_missing_is_unknown() {
     let garbage: [&[u8]; 6] =
