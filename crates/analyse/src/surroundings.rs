@@ -266,7 +266,10 @@ const ASPECTS: [(SurroundingAspect, Aspect); 16] = [
     (SurroundingAspect::Firmware, |one| one.device.as_ref()?.firmware.clone()),
     (SurroundingAspect::Scheduler, |one| one.device.as_ref()?.scheduler.clone()),
     (SurroundingAspect::WriteCache, |one| one.device.as_ref()?.write_cache.clone()),
-    (SurroundingAspect::ReadAhead, |one| Some(size(one.device.as_ref()?.read_ahead?.0 as f64))),
+    (SurroundingAspect::ReadAhead, |one| {
+        let read_ahead = one.device.as_ref()?.read_ahead_of(one.filesystem.as_ref())?;
+        Some(size(read_ahead.0 as f64))
+    }),
     (SurroundingAspect::QueueRequests, |one| Some(one.device.as_ref()?.queue_requests?.to_string())),
     (SurroundingAspect::Span, |one| bytes(Bytes(one.span_bytes))),
     (SurroundingAspect::Engines, |one| {
@@ -338,6 +341,22 @@ mod tests {
             device: Some(Device { scheduler: Some("none".to_string()), ..Device::default() }),
             ..Surroundings::default()
         }
+    }
+
+    #[test]
+    fn the_read_ahead_of_the_queue_is_none_of_btrfs() {
+        let btrfs = |read_ahead: u64, backing_device: Option<&str>| {
+            let mut one = surroundings();
+            one.filesystem.as_mut().unwrap().kind = "btrfs".to_string();
+            let device = one.device.as_mut().unwrap();
+            device.read_ahead = Some(Bytes(read_ahead));
+            device.backing_device = backing_device.map(str::to_string);
+            one
+        };
+        let own = || btrfs(4 << 20, Some("btrfs-1"));
+        assert!(surroundings_compared(&btrfs(128 << 10, None), &own()).is_empty(), "as earlier releases recorded it");
+        let changed = surroundings_compared(&own(), &btrfs(8 << 20, Some("btrfs-1")));
+        assert_eq!(changed.iter().map(|one| one.aspect).collect::<Vec<_>>(), [SurroundingAspect::ReadAhead]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(crate) fn device(root: &Root, disk: &Disk) -> Device {
         write_cache: root.text(queue("write_cache")).filter(|text| !text.is_empty()),
         scheduler: root.text(queue("scheduler")).and_then(|text| chosen(&text)),
         read_ahead: root.number::<u64>(queue("read_ahead_kb")).and_then(|kib| kib.checked_mul(1024)).map(Bytes),
+        backing_device: None,
         queue_requests,
         queues,
         memory_node: memory_nodes(root, &disk.name).ok().map(|nodes| nodes.own),

@@ -28,6 +28,7 @@ mod sysfs_path;
 use std::path::Path;
 
 use halfpower_record::{Device, Environment, FileSystem, HostLink};
+use halfpower_spec::Bytes;
 
 use halfpower_os::mounts::{Mount, mount_of};
 use levels::End;
@@ -105,23 +106,36 @@ pub fn probe(root: &Root, target: &TargetIdentity) -> Environment {
         End::Disks(stack) => device::firmware(root, &stack.disks),
         _ => None,
     };
+    let filesystem =
+        mount.map(|mount| FileSystem { kind: mount.kind.clone(), options: mount.options.clone(), block: target.block });
+    let device = tops.split_first().map(|(disk, others)| {
+        let others = others.iter().map(|other| other.name.clone()).collect();
+        let device = Device { firmware, others, ..device::device(root, disk) };
+        match (&filesystem, mount) {
+            (Some(filesystem), Some(mount)) if filesystem.has_own_backing_device() => {
+                read_ahead_by(root, mount, device)
+            }
+            _ => device,
+        }
+    });
     Environment {
         machine: probe_machine(root),
-        filesystem: mount.map(|mount| FileSystem {
-            kind: mount.kind.clone(),
-            options: mount.options.clone(),
-            block: target.block,
-        }),
-        device: tops.split_first().map(|(disk, others)| Device {
-            firmware,
-            others: others.iter().map(|other| other.name.clone()).collect(),
-            ..device::device(root, disk)
-        }),
+        filesystem,
+        device,
         levels: levels::levels(root, &mounts, &end),
         notes,
         place: identity::place(root, target, &tops, mount.map(|mount| mount.source.as_str())),
         ..Environment::default()
     }
+}
+
+/// The device with the read-ahead of the file system's own backing device, as far as that is told.
+fn read_ahead_by(root: &Root, mount: &Mount, device: Device) -> Device {
+    let folder = backing_device(root, mount);
+    let kib = folder.as_ref().and_then(|folder| root.number::<u64>(format!("{folder}/read_ahead_kb")));
+    let read_ahead = kib.and_then(|kib| kib.checked_mul(1024)).map(Bytes);
+    let name = folder.as_ref().and_then(|folder| folder.rsplit('/').next());
+    Device { read_ahead, backing_device: name.filter(|_| read_ahead.is_some()).map(str::to_string), ..device }
 }
 
 fn end(root: &Root, mounts: &[Mount], mount: Option<&Mount>, tops: &[Disk]) -> End {

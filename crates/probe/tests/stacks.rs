@@ -391,6 +391,24 @@ fn version_one_throttles_the_own_group_alone() {
     assert!(writes.source.ends_with("writes back by itself"), "{}", writes.source);
 }
 
+/// The queue's setting is none of its files.
+#[test]
+fn a_btrfs_reads_ahead_by_its_own_backing_device() {
+    let tree = Tree::bare_metal();
+    let sys = sata(&tree, 1, "sda", "8:0");
+    tree.link("sys/fs/btrfs/1234-abcd/devices/sda", &sys);
+    tree.mount("0:31", "/pool", "btrfs", "/dev/sda", "rw");
+    let read_ahead = || tree.folder("/pool", "0:31").device.map(|device| (device.read_ahead, device.backing_device));
+    assert_eq!(read_ahead(), Some((None, None)), "which device is its own is not told");
+    tree.link("sys/fs/btrfs/1234-abcd/bdi", "sys/devices/virtual/bdi/btrfs-1");
+    tree.link("sys/class/bdi/btrfs-1", "sys/devices/virtual/bdi/btrfs-1");
+    tree.file("sys/devices/virtual/bdi/btrfs-1/read_ahead_kb", "4096\n");
+    assert_eq!(read_ahead(), Some((Some(Bytes(4 << 20)), Some("btrfs-1".to_string()))));
+    tree.mount("8:0", "/data", "ext4", "/dev/sda", "rw");
+    let of_ext4 = tree.folder("/data", "8:0").device.expect("a device");
+    assert_eq!((of_ext4.read_ahead, of_ext4.backing_device), (Some(Bytes(128 << 10)), None));
+}
+
 #[test]
 fn limits_of_striped_disks_add_and_of_a_volume_do_not() {
     let tree = Tree::bare_metal();

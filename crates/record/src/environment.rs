@@ -140,6 +140,14 @@ pub struct FileSystem {
     pub block: Bytes,
 }
 
+impl FileSystem {
+    /// Whether its files are read ahead by a backing device (bdi) of its own, whatever the queue of the block device says
+    /// (`super_setup_bdi`).
+    pub fn has_own_backing_device(&self) -> bool {
+        ["btrfs", "bcachefs", "fuseblk", "zfs"].contains(&self.kind.as_str())
+    }
+}
+
 /// A block device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
@@ -171,6 +179,10 @@ pub struct Device {
     pub scheduler: Option<String>,
     /// Read-ahead of buffered reads.
     pub read_ahead: Option<Bytes>,
+    /// The file system's own backing device, below /sys/class/bdi, that holds the read-ahead (btrfs); `None` if the queue of the
+    /// block device does, or if it is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_device: Option<String>,
     /// Requests that one of its queues holds at once; further ones wait before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_requests: Option<u32>,
@@ -187,6 +199,13 @@ impl Device {
     /// Whether the file system lies on it alone, so that its facts and counters are those of all that lies beneath.
     pub fn is_alone(&self) -> bool {
         self.others.is_empty()
+    }
+
+    /// Read-ahead of buffered reads of files of this file system; `None` if unknown. Earlier releases took the queue's for that of
+    /// a file system that has its own.
+    pub fn read_ahead_of(&self, filesystem: Option<&FileSystem>) -> Option<Bytes> {
+        let is_of_queue = !filesystem.is_some_and(FileSystem::has_own_backing_device);
+        self.read_ahead.filter(|_| is_of_queue || self.backing_device.is_some())
     }
 
     /// Its capacity in GB; `None` if unknown, or if other devices add theirs.

@@ -52,3 +52,17 @@ fn read_ahead_holds_what_the_advice_keeps_in_flight() {
     assert!(page.contains(&format!("echo {kib} &gt; /sys/block/nvme0n1/queue/read_ahead_kb")), "{kib} KiB");
     assert!(page.contains("it is 128 KiB now"));
 }
+
+/// The queue's read-ahead does nothing for files of btrfs.
+#[test]
+fn read_ahead_of_a_file_system_with_its_own_backing_device_is_set_there() {
+    let on_btrfs = |backing_device: Option<&str>| {
+        page(|findings| {
+            findings.filesystem.as_mut().expect("a file system").kind = "btrfs".into();
+            findings.device.as_mut().expect("a device").backing_device = backing_device.map(str::to_string);
+        })
+    };
+    assert!(!on_btrfs(None).contains("read_ahead_kb"), "which device is its own is not told");
+    let told = on_btrfs(Some("btrfs-1"));
+    assert!(told.contains("&gt; /sys/class/bdi/btrfs-1/read_ahead_kb") && !told.contains("/sys/block"));
+}

@@ -83,6 +83,7 @@ fn filesystem(findings: &Findings) -> Vec<Fact> {
 
 fn device(findings: &Findings) -> Vec<Fact> {
     let Some(device) = &findings.device else { return Vec::new() };
+    let read_ahead = device.read_ahead_of(findings.filesystem.as_ref());
     let turns = device.rotational.map(|turns| if turns { "yes" } else { "no" }.to_string());
     let blocks = [device.logical_block, device.physical_block].map(|block| sized(block).unwrap_or_default());
     vec![
@@ -95,7 +96,7 @@ fn device(findings: &Findings) -> Vec<Fact> {
         ("Block, logical / physical", (device.logical_block.0 > 0).then(|| blocks.join(" / "))),
         ("Write cache", device.write_cache.clone()),
         ("Scheduler", device.scheduler.clone()),
-        ("Read-ahead", device.read_ahead.map(|bytes| precise_size(bytes.0 as f64))),
+        ("Read-ahead", read_ahead.map(|bytes| precise_size(bytes.0 as f64))),
     ]
 }
 

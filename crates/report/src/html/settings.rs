@@ -5,6 +5,7 @@
 //! each text names the source of its figure.
 
 use halfpower_analyse::{Advice, CellFinding, Findings};
+use halfpower_record::FileSystem;
 use halfpower_spec::format::precise_size;
 use halfpower_spec::{Direction, Pattern, is_unseen, shell_operand, shell_word};
 
@@ -151,16 +152,21 @@ fn rocksdb(advice: &Advice) -> Option<String> {
 /// The read-ahead size: a program that reads through the page cache keeps that many bytes in flight.
 fn read_ahead(advice: &Advice, findings: &Findings) -> Option<String> {
     let device = findings.device.as_ref()?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.!".contains(c);
-    if (advice.pattern, advice.rw) != (Pattern::Sequential, Direction::Read) || !device.name.chars().all(plain) {
+    let plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.!:".contains(c));
+    let has_own = findings.filesystem.as_ref().is_some_and(FileSystem::has_own_backing_device);
+    let file = match &device.backing_device {
+        Some(own) if plain(own) => format!("/sys/class/bdi/{own}/read_ahead_kb"),
+        None if !has_own && plain(&device.name) => format!("/sys/block/{}/queue/read_ahead_kb", device.name),
+        _ => return None,
+    };
+    if (advice.pattern, advice.rw) != (Pattern::Sequential, Direction::Read) {
         return None;
     }
     let kib = kib(advice.settings.bs.0 * u64::from(advice.settings.total_depth()));
     let now = device.read_ahead.map_or(String::new(), |now| format!("; it is {} KiB now", self::kib(now.0)));
     Some(format!(
         "# as many bytes ahead as this advice keeps in flight{now}; as root, and not kept over a restart\n\
-         echo {kib} > /sys/block/{}/queue/read_ahead_kb",
-        device.name
+         echo {kib} > {file}"
     ))
 }
 
