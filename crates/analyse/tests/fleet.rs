@@ -141,6 +141,27 @@ fn what_is_different_about_a_slow_host_stands_beside_it() {
 }
 
 #[test]
+fn another_process_of_the_run_on_the_same_computer_is_no_other_work() {
+    let mut places = places(4);
+    places[1].machine.hostname = places[0].machine.hostname.clone();
+    let mut records = records(4, 16, &BTreeMap::from([(0, 0.5)]), NOISES[0].1, 3);
+    for share in records.iter_mut().flat_map(|record| &mut record.hosts) {
+        share.charged_ns = 600_000_000;
+        share.busy_ns = if share.rank < 2 { 1_250_000_000 } else { 650_000_000 };
+    }
+    let is_other_work = |evidence: &HostEvidence| matches!(evidence, HostEvidence::OtherWork { .. });
+    let found = fleet(places, &records);
+    assert_eq!(named(&found), [0]);
+    assert!(!found.stragglers[0].evidence.iter().any(is_other_work), "{:?}", found.stragglers);
+    for share in records.iter_mut().flat_map(|record| &mut record.hosts).filter(|share| share.rank < 2) {
+        share.busy_ns += 500_000_000;
+    }
+    let mut places = self::places(4);
+    places[1].machine.hostname = places[0].machine.hostname.clone();
+    assert!(fleet(places, &records).stragglers[0].evidence.iter().any(is_other_work));
+}
+
+#[test]
 fn what_each_host_gives_alone_tells_a_slow_host_from_a_shared_path() {
     let mut all = records(3, 24, &BTreeMap::from([(0, 0.6)]), NOISES[0].1, 5);
     for (rank, mbps) in [(0, 100e6), (1, 100e6), (2, 98e6)] {

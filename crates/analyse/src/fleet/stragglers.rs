@@ -2,6 +2,8 @@
 //!
 //! Causes are its link, its hypervisor, other activity, its latency tail.
 
+use std::collections::BTreeMap;
+
 use halfpower_record::{HostPlace, HostShare, Record};
 use halfpower_spec::{Direction, InOrder, JsonSchema, Workload, WorkloadOptions};
 use serde::Serialize;
@@ -125,7 +127,7 @@ pub enum HostEvidence {
         /// The median of the others.
         peers: f64,
     },
-    /// Others are active there: busy processors beyond the charge of its own process.
+    /// Others are active there: busy processors of its computer beyond the charge of all processes of the run there.
     OtherWork {
         /// Number of processors.
         processors: f64,
@@ -143,22 +145,27 @@ pub enum HostEvidence {
 
 /// What is different about `host` in these runs.
 pub(super) fn evidence(hosts: &[HostPlace], host: &HostPlace, runs: &[&Together<'_>]) -> Vec<HostEvidence> {
-    let peers = |of: fn(&HostShare) -> Option<f64>| -> Option<(f64, f64)> {
+    let peers = |of: &dyn Fn(&[HostShare]) -> Vec<Option<f64>>| -> Option<(f64, f64)> {
         let pairs = runs.iter().filter_map(|run| {
-            let record = run.record;
-            let own = record.hosts.iter().find(|share| share.rank == host.rank).and_then(of)?;
-            let others = record.hosts.iter().filter(|share| share.rank != host.rank).filter_map(of).collect::<Vec<_>>();
+            let shares = &run.record.hosts;
+            let figures = of(shares);
+            let (own, others): (Vec<_>, Vec<_>) =
+                shares.iter().zip(figures).partition(|(share, _)| share.rank == host.rank);
+            let own = own.into_iter().find_map(|(_, figure)| figure)?;
+            let others: Vec<f64> = others.into_iter().filter_map(|(_, figure)| figure).collect();
             (!others.is_empty()).then(|| (own, median(others)))
         });
         let (own, others): (Vec<f64>, Vec<f64>) = pairs.unzip();
         (!own.is_empty()).then(|| (median(own), median(others)))
     };
     let link = link(hosts, host);
-    let steal = peers(|share| over(share.steal_ns, share.span_ns)).filter(|(own, peers)| own - peers >= STEAL);
-    let other_work = peers(|share| over(share.busy_ns.saturating_sub(share.charged_ns), share.span_ns));
-    let other_work = other_work.filter(|(own, peers)| own - peers >= OTHERS);
-    let tail =
-        peers(|share| over(share.latency_ns_p99, share.latency_ns_p50)).filter(|(own, peers)| *own >= peers * TAIL);
+    let steal = peers(&|shares| shares.iter().map(|share| over(share.steal_ns, share.span_ns)).collect());
+    let steal = steal.filter(|(own, peers)| own - peers >= STEAL);
+    let other_work = peers(&|shares| other_work(hosts, shares)).filter(|(own, peers)| own - peers >= OTHERS);
+    let tails = |shares: &[HostShare]| -> Vec<Option<f64>> {
+        shares.iter().map(|share| over(share.latency_ns_p99, share.latency_ns_p50)).collect()
+    };
+    let tail = peers(&tails).filter(|(own, peers)| *own >= peers * TAIL);
     let found = [
         link,
         steal.map(|(share, peers)| HostEvidence::Steal { share, peers }),
@@ -166,6 +173,22 @@ pub(super) fn evidence(hosts: &[HostPlace], host: &HostPlace, runs: &[&Together<
         tail.map(|(times_median, peers)| HostEvidence::Tail { times_median, peers }),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// Processors that others keep busy on the computer of each of these processes: what is busy beyond the charge of all processes
+/// of the run there.
+fn other_work(hosts: &[HostPlace], shares: &[HostShare]) -> Vec<Option<f64>> {
+    let named = hosts.iter().filter_map(|place| Some((place.rank, place.machine.hostname.as_deref()?)));
+    let computers: BTreeMap<u32, &str> = named.collect();
+    let mut charged_ns: BTreeMap<&str, u64> = BTreeMap::new();
+    for (share, computer) in shares.iter().filter_map(|share| Some((share, computers.get(&share.rank)?))) {
+        *charged_ns.entry(*computer).or_default() += share.charged_ns;
+    }
+    let of = |share: &HostShare| {
+        let together_ns = computers.get(&share.rank).and_then(|computer| charged_ns.get(computer));
+        over(share.busy_ns.saturating_sub(*together_ns.unwrap_or(&share.charged_ns)), share.span_ns)
+    };
+    shares.iter().map(of).collect()
 }
 
 fn over(part: u64, whole: u64) -> Option<f64> {
