@@ -5,7 +5,7 @@
 //! that serves no more requests in parallel; otherwise the time of each request, so more depth would still help. The
 //! report writes the sentences.
 
-use halfpower_record::{Device, Environment};
+use halfpower_record::{Device, Environment, Machine};
 use halfpower_spec::{Direction, EngineName, Pattern};
 
 use crate::half_power::depth_line;
@@ -56,6 +56,8 @@ pub(crate) struct JudgedStudy<'a> {
     pub paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
     /// Processors whose time may be used at once; 0 if not known.
     pub cpus: f64,
+    /// The same of all computers that measure together: what their soakers lost is added up, too.
+    pub cpus_of_all: f64,
     /// Whether a control group allows fewer processors than the machine has; `cpus` is then what it allows.
     pub has_quota: bool,
     /// Whether a hypervisor or container lies between the machine and its devices.
@@ -184,12 +186,14 @@ impl<'a> JudgedStudy<'a> {
         paths: &'a [(MeasuredPath<'a>, Regimes<'a>)],
     ) -> Self {
         let cpus = environment.machine.usable_cpus();
+        let of_each: Vec<f64> = environment.computers().into_iter().map(Machine::usable_cpus).collect();
+        let cpus_of_all = if of_each.contains(&0.0) { 0.0 } else { of_each.iter().sum() };
         let has_quota = environment.machine.cpu_quota.is_some_and(|quota| quota <= cpus);
         let virtualised = environment.machine.virtualised.is_some();
         let ends_are_one = environment.far_end.as_ref().is_some_and(|end| end.is_this_machine);
         let queue = DeviceQueue::of(environment);
         let in_memory = is_in_memory(environment);
-        Self { levels, cells, paths, cpus, has_quota, virtualised, in_memory, ends_are_one, queue }
+        Self { levels, cells, paths, cpus, cpus_of_all, has_quota, virtualised, in_memory, ends_are_one, queue }
     }
 
     /// The cell that represents the faster direction, with its path: the one that the headline tells.
@@ -271,15 +275,15 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     let usable = usable_cpus(cell, study.cpus);
     let machine = cell.soaker_us.map(|us| us * cell.iops / 1e6);
     let wanted = cell.wanted_processors();
-    let (processors_of, processors, busy, waited) = if wanted >= FULL_CORE * usable {
+    let (processors_of, processors, of_processors, busy, waited) = if wanted >= FULL_CORE * usable {
         // A thread for each allowed processor, or more: the quota ends before the threads do.
         let is_quota = study.has_quota && usable >= study.cpus;
         let whose = if is_quota { ProcessorsOf::Quota } else { ProcessorsOf::Threads };
-        (whose, usable, cell.core_share.unwrap_or(0.0), cell.waited_share)
+        (whose, usable, study.cpus, cell.core_share.unwrap_or(0.0), cell.waited_share)
     } else {
-        let cpus = study.cpus;
+        let cpus = study.cpus_of_all;
         let busy = machine.filter(|busy| cpus > 0.0 && *busy >= FULL_CORE * cpus)?;
-        (ProcessorsOf::Machine, cpus, busy, 0.0)
+        (ProcessorsOf::Machine, cpus, cpus, busy, 0.0)
     };
     let share = (busy / processors).min(1.0);
     let waited_share = (waited / processors).min(1.0 - share);
@@ -290,7 +294,6 @@ fn at_full_processor(study: &JudgedStudy<'_>, cell: &CellFinding) -> Option<(Lev
     }
     let more = next_more_threads(study, cell).map(|more| (more.threads, more.mbps.value));
     let (more_threads, more_mbps) = more.unzip();
-    let of_processors = study.cpus;
     let stopped_by = StoppedBy::FullProcessor {
         processors_of,
         processors,

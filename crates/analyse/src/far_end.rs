@@ -72,12 +72,17 @@ pub(crate) fn far_end(
     let machine = environment.far_end.clone()?;
     let runs = records.iter().filter(|record| record.far_end.is_some()).count();
     let paths = paths(cells);
-    let cost = paths.iter().flat_map(|path| costs_of(path, costs, &machine)).collect();
+    // What this end does at rest was counted on one of its computers, and is taken for that of each.
+    let computers = environment.computers().len() as f64;
+    let idle_cores_here = machine.idle_cores_here.map(|cores| cores * computers);
+    let at_rest = [idle_cores_here, machine.idle_cores].map(Option::unwrap_or_default);
+    let cost = paths.iter().flat_map(|path| costs_of(path, costs, at_rest)).collect();
     Some(FarEndFinding { machine, runs, cost })
 }
 
-/// The costs of one path, for each kind of accounting that the far end has.
-fn costs_of(path: &MeasuredPath<'_>, costs: &[Cost], machine: &FarEndMachine) -> Vec<EndsCost> {
+/// The costs of one path, for each kind of accounting that the far end has. `at_rest` are the processors that this end and the far
+/// end keep busy while nothing is asked.
+fn costs_of(path: &MeasuredPath<'_>, costs: &[Cost], at_rest: [f64; 2]) -> Vec<EndsCost> {
     let of = |figure: &dyn Fn(&CellFinding, &FarCell) -> Option<f64>| -> Vec<(f64, f64, f64)> {
         let point = |cell: &CellFinding| {
             let us = figure(cell, cell.far_end.as_ref()?)?;
@@ -86,9 +91,9 @@ fn costs_of(path: &MeasuredPath<'_>, costs: &[Cost], machine: &FarEndMachine) ->
         path.usable().filter_map(point).filter(|(_, _, time_us)| time_us.is_finite()).collect()
     };
     let known = |bound| costs.iter().find(|cost| cost.bound == bound && cost_is_of(cost, path)).map(CostLine::of);
-    let at_rest = |cores: Option<f64>, far: &FarCell| cores.unwrap_or(0.0) * far.span_us;
-    let far_machine = of(&|_, far| Some(far.machine_us - at_rest(machine.idle_cores, far)));
-    let near_machine = of(&|_, far| Some(far.near_machine_us? - at_rest(machine.idle_cores_here, far)));
+    let [here, there] = at_rest;
+    let far_machine = of(&|_, far| Some(far.machine_us - there * far.span_us));
+    let near_machine = of(&|_, far| Some(far.near_machine_us? - here * far.span_us));
     let rows = [
         (Accounting::Charged, known(Bound::Charged), exact(&of(&|_, far| far.processes_us))),
         (Accounting::Machine, by_time(&near_machine), by_time(&far_machine)),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::built::{disk, normal, question, record_at, workload};
-use halfpower_analyse::{FleetFinding, HostEvidence, MeasuredCeilings, analyse};
-use halfpower_record::{Environment, HostLink, HostPlace, HostShare, Machine, Record};
+use crate::built::{disk, normal, question, record_at, study, workload};
+use halfpower_analyse::{FleetFinding, HostEvidence, MeasuredCeilings, StoppedBy, analyse};
+use halfpower_record::{Environment, HostLink, HostPlace, HostShare, Machine, Record, Soaker};
 use halfpower_spec::{Cache, Direction, Hosts, Pass, Rw, WorkloadOptions};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -173,6 +173,26 @@ fn what_each_host_gives_alone_tells_a_slow_host_from_a_shared_path() {
     let found = fleet(places(3), &all);
     let reads = found.stragglers.iter().find(|slow| slow.rw == Direction::Read).expect("host 0 is slow");
     assert_eq!((reads.rank, reads.alone_of_peers.map(|share| (share * 100.0).round())), (0, Some(101.0)));
+}
+
+/// What the soakers of several computers lost is added up, and so are their processors.
+#[test]
+fn computers_at_a_third_of_their_processors_are_not_full() {
+    let question = question();
+    let mut records = study(&disk("fixed=80us,rate=1GB/s,disks=8,shared=1050MB/s"), &question);
+    for record in records.iter_mut().filter(|record| record.run.pass == Pass::Soaker) {
+        // Four computers of two processors, each of which loses 0.6 of one.
+        record.cpu.soaker = Some(Soaker { lost_ns: record.elapsed_ns * 24 / 10, baseline_share: 1.0 });
+    }
+    let stopped = |hosts: Vec<HostPlace>| {
+        let machine = Machine { hostname: Some("node0".to_string()), cpus: 2, ..Machine::default() };
+        let environment = Environment { machine, hosts, ..Environment::default() };
+        analyse(&question, &environment, &records, &MeasuredCeilings::default()).bottleneck.stopped_by
+    };
+    let is_full = |stop: &StoppedBy| matches!(stop, StoppedBy::FullProcessor { .. });
+    assert!(is_full(&stopped(places(1))), "one computer would be full");
+    let of_four = stopped(places(4));
+    assert!(!is_full(&of_four), "{of_four:?}");
 }
 
 #[test]

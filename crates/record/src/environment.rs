@@ -3,7 +3,7 @@
 //! Comparing the identities of two places gives a phrase for each part that differs. A part that either does not know
 //! never differs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_spec::{Bytes, Direction, Experiment, JsonSchema, Rate, Workload};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,18 @@ pub struct Environment {
     /// Files of other tools that the results come from; empty if halfpower measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imported: Vec<ImportedFile>,
+}
+
+impl Environment {
+    /// The computers that measure together, each once; a process without a host's name counts as a computer of its own.
+    pub fn computers(&self) -> Vec<&Machine> {
+        let mut known = BTreeSet::new();
+        let mut is_new = |machine: &&Machine| machine.hostname.as_ref().is_none_or(|name| known.insert(name.clone()));
+        match self.hosts.is_empty() {
+            true => vec![&self.machine],
+            false => self.hosts.iter().map(|place| &place.machine).filter(|machine| is_new(machine)).collect(),
+        }
+    }
 }
 
 /// What experiments can use at a place: their plans depend on this and on the question.
@@ -317,6 +329,22 @@ mod tests {
             filesystem: Some(filesystem.to_string()),
         };
         PlaceIdentity { machine: Some("m".to_string()), kernel: Some("6.1".to_string()), members: vec![member] }
+    }
+
+    #[test]
+    fn processes_of_one_computer_count_it_once() {
+        let place = |rank, name: Option<&str>| HostPlace {
+            rank,
+            machine: Machine { hostname: name.map(str::to_string), cpus: rank + 1, ..Machine::default() },
+            ..HostPlace::default()
+        };
+        let cpus = |hosts: Vec<HostPlace>| {
+            let environment = Environment { hosts, ..Environment::default() };
+            environment.computers().iter().map(|machine| machine.cpus).collect::<Vec<u32>>()
+        };
+        assert_eq!(cpus(Vec::new()), [0], "the machine itself");
+        let places = [(0, Some("a")), (1, Some("a")), (2, Some("b")), (3, None), (4, None)];
+        assert_eq!(cpus(places.map(|(rank, name)| place(rank, name)).to_vec()), [1, 3, 4, 5]);
     }
 
     #[test]
