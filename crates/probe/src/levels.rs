@@ -42,6 +42,8 @@ pub(crate) enum End {
         kind: String,
         /// The server's address, if the mount names it.
         address: Option<IpAddr>,
+        /// Whether it may be reached by several cards at once.
+        by_several: bool,
     },
     /// Unknown.
     Unknown,
@@ -70,8 +72,11 @@ pub(crate) fn levels(root: &Root, mounts: &[Mount], end: &End) -> Vec<Level> {
     };
     match end {
         End::Disks(stack) => levels.extend(disk_levels(root, mounts, stack)),
-        End::Server { kind, address } => {
+        End::Server { kind, address, by_several } => {
             match address.and_then(|address| network_level(root, address)) {
+                Some(Level { source, name, .. }) if *by_several => {
+                    levels.push(unknown(&name, format!("{source}; no ceiling, since the mount may use further cards")));
+                }
                 Some(level) => levels.push(level),
                 None => {
                     let Link { kind, source, .. } = link::network(root);

@@ -142,7 +142,8 @@ fn end(root: &Root, mounts: &[Mount], mount: Option<&Mount>, tops: &[Disk]) -> E
     match mount.map(|mount| mount.kind.as_str()) {
         Some(kind) if IN_MEMORY.contains(&kind) => End::Memory(kind.to_string()),
         Some(kind) if ON_SERVERS.contains(&kind) => {
-            End::Server { kind: kind.to_string(), address: mount.and_then(share::address) }
+            let by_several = mount.is_some_and(share::may_use_several_cards);
+            End::Server { kind: kind.to_string(), address: mount.and_then(share::address), by_several }
         }
         _ if tops.is_empty() => End::Unknown,
         _ => End::Disks(Stack::below(root, mounts, tops)),

@@ -1,7 +1,7 @@
 //! Finds the interface through which an address is reached, and the share of its speed that is payload.
 //!
-//! It reads the kernel's main routing tables, /proc/net/route and /proc/net/ipv6_route; policy routing rules are
-//! ignored.
+//! It reads the kernel's main routing tables, /proc/net/route and /proc/net/ipv6_route, and the addresses of this machine itself,
+//! which no card carries; policy routing rules are ignored.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,6 +17,9 @@ const ETHERNET: f64 = 38.0;
 const TCP: f64 = 32.0;
 const IPV4: f64 = 20.0;
 const IPV6: f64 = 40.0;
+const LOOPBACK: &str = "lo";
+/// The flag of a route to an address of this machine (RTF_LOCAL, include/uapi/linux/ipv6_route.h).
+const LOCAL: u32 = 0x8000_0000;
 
 /// The level of the network towards `address`; `None` if no route to it is known.
 pub(crate) fn network_level(root: &Root, address: IpAddr) -> Option<Level> {
@@ -67,13 +70,34 @@ fn payload_share(mtu: f64, address: IpAddr) -> f64 {
     (mtu - headers(address)) / (mtu + ETHERNET)
 }
 
-/// The interface of the most specific route; among equal routes the one with the lowest metric.
+/// The interface of the most specific route; among equal routes the one with the lowest metric. This machine's own addresses are
+/// reached by `lo`, whatever card has them.
 fn interface_to(root: &Root, address: IpAddr) -> Option<String> {
+    let is_own = |address| root.text("proc/net/fib_trie").is_some_and(|text| is_local(&text, address));
     match address {
-        address if address.is_loopback() => Some("lo".to_string()),
+        address if address.is_loopback() => Some(LOOPBACK.to_string()),
+        IpAddr::V4(address) if is_own(address) => Some(LOOPBACK.to_string()),
         IpAddr::V4(address) => ipv4_interface(&root.text("proc/net/route")?, address),
         IpAddr::V6(address) => ipv6_interface(&root.text("proc/net/ipv6_route")?, address),
     }
+}
+
+/// Whether the tree of IPv4 routes has the address as one of this machine: below a line `|-- 10.0.0.7` stand lines such as
+/// `/32 host LOCAL`.
+fn is_local(text: &str, address: Ipv4Addr) -> bool {
+    let mut at = Ipv4Addr::UNSPECIFIED;
+    text.lines().map(str::trim).any(|line| {
+        if let Some(own) = line.strip_prefix("|-- ").and_then(|own| own.parse().ok()) {
+            at = own;
+        }
+        let length =
+            line.strip_prefix('/').and_then(|route| route.strip_suffix(" LOCAL")?.split(' ').next()?.parse().ok());
+        let length: Option<u32> = length.filter(|length| *length <= 32);
+        length.is_some_and(|length| {
+            let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
+            u32::from(address) & mask == u32::from(at) & mask
+        })
+    })
 }
 
 /// Each line has name, destination, gateway, flags, two counters, metric and mask; numbers are hexadecimal, in memory
@@ -101,8 +125,10 @@ fn ipv6_interface(text: &str, address: Ipv6Addr) -> Option<String> {
         let length = u32::from_str_radix(fields.get(1)?, 16).ok().filter(|length| *length <= 128)?;
         let metric = u32::from_str_radix(fields.get(5)?, 16).ok()?;
         let mask = if length == 0 { 0 } else { u128::MAX << (128 - length) };
+        let flags = u32::from_str_radix(fields.get(8)?, 16).ok()?;
         let name = fields.get(9).filter(|_| address & mask == destination)?;
-        Some((length, u32::MAX - metric, (*name).to_string()))
+        let name = if flags & LOCAL == 0 { *name } else { LOOPBACK };
+        Some((length, u32::MAX - metric, name.to_string()))
     };
     text.lines().filter_map(route).max().map(|(_, _, name)| name)
 }
@@ -127,6 +153,22 @@ mod tests {
             00000000000000000000000000000000 00 0 00 0 00000400 1 0 00000003 eth0\nodd\n";
         let to = |address: &str| ipv6_interface(table, address.parse().unwrap());
         assert_eq!((to("fd00::1").as_deref(), to("2001:db8::1").as_deref()), (Some("eth6"), Some("eth0")));
+    }
+
+    #[test]
+    fn an_address_of_this_machine_is_its_own_whatever_card_has_it() {
+        let tree = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n\
+            \x20    +-- 127.0.0.0/8 2 0 2\n        |-- 127.0.0.0\n           /8 host LOCAL\n\
+            \x20    +-- 192.168.1.0/24 2 0 2\n        |-- 192.168.1.0\n           /24 link UNICAST\n\
+            \x20       |-- 192.168.1.5\n           /32 host LOCAL\n        |-- 192.168.1.255\n           /32 link BROADCAST\n";
+        let own = [[192, 168, 1, 5], [127, 3, 2, 1]];
+        let others = [[192, 168, 1, 0], [192, 168, 1, 6], [192, 168, 1, 255], [8, 8, 8, 8]];
+        assert!(own.iter().all(|address| is_local(tree, Ipv4Addr::from(*address))));
+        assert!(!others.iter().any(|address| is_local(tree, Ipv4Addr::from(*address))));
+        let table = "fd000000000000000000000000000000 40 0 00 0 00000100 1 0 00000001 eth0\n\
+            fd000000000000000000000000000002 80 0 00 0 00000000 4 0 80200001 eth0\n";
+        let to = |address: &str| ipv6_interface(table, address.parse().unwrap());
+        assert_eq!((to("fd00::2").as_deref(), to("fd00::3").as_deref()), (Some("lo"), Some("eth0")));
     }
 
     #[test]

@@ -25,6 +25,13 @@ pub fn address(mount: &Mount) -> Option<IpAddr> {
     option(mount, "addr")?.parse().ok()
 }
 
+/// Whether the client may open connections over further cards and to further addresses of the server: multichannel of SMB,
+/// trunking of NFS (nfs(5)).
+pub(crate) fn may_use_several_cards(mount: &Mount) -> bool {
+    let addresses = option(mount, "max_connect").and_then(|most| most.parse::<u32>().ok());
+    has(mount, "multichannel") || has(mount, "trunkdiscovery") || addresses.is_some_and(|most| most > 1)
+}
+
 /// One or more sentences without the last full stop; `None` for a file system with local files.
 pub(crate) fn note(root: &Root, mount: &Mount) -> Option<String> {
     let how = match mount.kind.as_str() {
@@ -157,7 +164,8 @@ pub struct ServedShare {
 pub fn probe_share(root: &Root, share: &ServedShare) -> Environment {
     let mounts = mounts(root);
     let address = share.server.map(|server| server.ip());
-    let mut levels = levels(root, &mounts, &End::Server { kind: share.protocol.to_string(), address });
+    let mut levels =
+        levels(root, &mounts, &End::Server { kind: share.protocol.to_string(), address, by_several: false });
     // From here, network and server cannot be told apart as the limit unless the network's limit is known.
     let is_known = levels.iter().any(|level| level.name == "network" && level.pap.is_some());
     if let Some(server) = levels.last_mut() {

@@ -106,7 +106,23 @@ fn the_routes_card_gives_the_peak_and_its_payload() {
         "{}",
         network.source
     );
+    for (number, (kind, options)) in
+        [("cifs", "multichannel,max_channels=2"), ("nfs4", "trunkdiscovery"), ("nfs4", "max_connect=4")]
+            .iter()
+            .enumerate()
+    {
+        let (number, point) = (format!("0:7{number}"), format!("/several{number}"));
+        tree.mount(&number, &point, kind, "server:/several", &format!("rw,{options},addr=10.0.0.2"));
+        let network = level(&tree.folder(&point, &number), "network").clone();
+        assert_eq!((network.pap, network.attainable), (None, None), "{options}");
+        assert!(network.source.ends_with("no ceiling, since the mount may use further cards"), "{}", network.source);
+    }
     route("veth2");
     let seen = tree.folder("/net", "0:42");
     assert_eq!(level(&seen, "network").pap, None, "its speed stands for no line");
+    route("eth1");
+    tree.file("proc/net/fib_trie", "Local:\n  |-- 10.0.0.2\n     /32 host LOCAL\n");
+    let seen = tree.folder("/net", "0:42");
+    assert_eq!(level(&seen, "network").pap, None, "the server is this machine");
+    assert!(level(&seen, "network").source.contains("10.0.0.2 is reached by lo"));
 }
