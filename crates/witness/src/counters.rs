@@ -13,38 +13,67 @@ use crate::processes::{self, Processes};
 
 /// The counters at one moment.
 pub(crate) struct Counters {
-    at: Instant,
     machine: Vec<Times>,
+    at: Instant,
+    others: Others,
+}
+
+/// All counters but the processors' time. Reading them takes time of a processor itself: that of processes looks at each that runs.
+struct Others {
     disks: Disks,
     interfaces: Interfaces,
     processes: Processes,
     noise: NoiseSnapshot,
 }
 
-impl Counters {
-    /// Reads all counters now, including those of processes with these names.
-    pub(crate) fn read(names: &[String]) -> Self {
+impl Others {
+    fn read(names: &[String]) -> Self {
         Self {
             disks: disks::read(),
             interfaces: interfaces::read(),
-            noise: NoiseProbe::of(&[]).look(),
             processes: processes::read(names),
-            // Read processor time last: it is the finest counter, and the window must not contain the other readings.
-            machine: processor::machine(),
-            at: Instant::now(),
+            noise: NoiseProbe::of(&[]).look(),
         }
+    }
+}
+
+impl Counters {
+    /// Reads all counters as a window begins, including those of processes with these names.
+    pub(crate) fn at_begin(names: &[String]) -> Self {
+        Self::after(|| Others::read(names))
+    }
+
+    /// Reads all counters as a window ends, including those of processes with these names.
+    pub(crate) fn at_end(names: &[String]) -> Self {
+        Self::before(|| Others::read(names))
+    }
+
+    /// With the processors' time last: the window that begins must not contain the other readings.
+    fn after(read: impl FnOnce() -> Others) -> Self {
+        let others = read();
+        Self { machine: processor::machine(), at: Instant::now(), others }
+    }
+
+    /// With the processors' time first: the window that ends must not contain the other readings.
+    fn before(read: impl FnOnce() -> Others) -> Self {
+        Self { machine: processor::machine(), at: Instant::now(), others: read() }
     }
 
     /// The machine's spending from this reading to `now`, without a soaker.
     pub(crate) fn bill(&self, names: &[String], now: &Self) -> FarBill {
+        let (then, others) = (&self.others, &now.others);
         FarBill {
             span_ns: now.at.duration_since(self.at).as_nanos() as u64,
             machine: processors_since(&now.machine, &self.machine),
             soaker: None,
-            processes: processes::between(names, &self.processes, &now.processes),
-            disks: disks::between(&self.disks, &now.disks, &process_limits(&Root::live(), processes::numbers(names))),
-            interfaces: interfaces::between(&self.interfaces, &now.interfaces),
-            noise: NoiseProbe::of(&[]).between(&self.noise, &now.noise),
+            processes: processes::between(names, &then.processes, &others.processes),
+            disks: disks::between(
+                &then.disks,
+                &others.disks,
+                &process_limits(&Root::live(), processes::numbers(names)),
+            ),
+            interfaces: interfaces::between(&then.interfaces, &others.interfaces),
+            noise: NoiseProbe::of(&[]).between(&then.noise, &others.noise),
         }
     }
 }
@@ -77,5 +106,22 @@ mod tests {
             spent.iter().enumerate().map(|(place, times)| (times.number_at(place), times.user_ns)).collect();
         assert_eq!(told, [(0, 1), (2, 3)]);
         assert_eq!(spent[0].number, None, "its place tells it");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_does_not_contain_the_other_readings() {
+        let mut read_at = Vec::new();
+        let mut read = || {
+            read_at.push(Instant::now());
+            Others::read(&[])
+        };
+        let began = Counters::after(&mut read);
+        let ended = Counters::before(&mut read);
+        assert!(read_at[0] <= began.at && ended.at <= read_at[1]);
     }
 }

@@ -98,7 +98,7 @@ impl Server<'_> {
 
     fn begin(&mut self, soaker: bool) -> Answer {
         self.soaking = self.soaking.take().filter(|_| soaker);
-        self.begun = Some(Counters::read(self.processes));
+        self.begun = Some(Counters::at_begin(self.processes));
         self.soaking.iter_mut().for_each(Soaking::begin);
         Answer::Begun(true)
     }
@@ -107,7 +107,7 @@ impl Server<'_> {
         let begun = self.begun.take().ok_or("no window has begun")?;
         let soaker = self.soaking.take().map(|soaking| soaking.lost().0);
         let soaker = soaker.map(|of| Soaker { baseline_share: of.baseline_share.clamp(0.0, 1.0), ..of });
-        Ok(FarBill { soaker, ..begun.bill(self.processes, &Counters::read(self.processes)) })
+        Ok(FarBill { soaker, ..begun.bill(self.processes, &Counters::at_end(self.processes)) })
     }
 }
 
