@@ -42,14 +42,14 @@ impl DeviceCounters {
                 ios: now.ios.saturating_sub(then.ios),
                 merges: now.merges.saturating_sub(then.merges),
                 sectors: now.sectors.saturating_sub(then.sectors),
-                ms: now.ms.saturating_sub(then.ms),
+                ms: grown_ms(then.ms, now.ms),
             };
             Some(DeviceUse {
                 name: now.name.clone(),
                 reads: requests(now.reads, then.reads),
                 writes: requests(now.writes, then.writes),
-                busy_ms: now.busy_ms.saturating_sub(then.busy_ms),
-                in_queue_ms: now.in_queue_ms.saturating_sub(then.in_queue_ms),
+                busy_ms: grown_ms(then.busy_ms, now.busy_ms),
+                in_queue_ms: grown_ms(then.in_queue_ms, now.in_queue_ms),
                 span_ns,
             })
         };
@@ -60,6 +60,13 @@ impl DeviceCounters {
 /// Whether the kernel counts what the device with this folder does (`queue/iostats`); without the file it does.
 pub(crate) fn is_counted(device: &Path) -> bool {
     fs::read_to_string(device.join("queue/iostats")).map_or(true, |text| text.trim() != "0")
+}
+
+/// What a time of the kernel's block statistics has grown by. It is printed in 32 bits and begins again at 0 after 49.7 days. What
+/// went back by less than half of that was a device that came anew: 0.
+pub(crate) fn grown_ms(then: u64, now: u64) -> u64 {
+    let grown = now.wrapping_sub(then) & u64::from(u32::MAX);
+    if grown <= u64::from(u32::MAX / 2) { grown } else { 0 }
 }
 
 /// The fields of a device's `stat`, in the order of the kernel's Documentation/block/stat.rst.
@@ -82,6 +89,17 @@ fn counters(name: &str, text: &str) -> Option<DeviceUse> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_that_begin_again_at_0_have_grown() {
+        assert_eq!([(4_294_967_290, 10), (100, 350), (7, 7)].map(|(then, now)| grown_ms(then, now)), [16, 250, 0]);
+        assert_eq!(grown_ms(5_000, 20), 0, "a device that was taken away and came back");
+        let then =
+            DeviceCounters(counters("sda", "10 0 80 4294967290 0 0 0 0 0 4294967295 4294967000").into_iter().collect());
+        let now = DeviceCounters(counters("sda", "15 0 120 10 0 0 0 0 0 99 704").into_iter().collect());
+        let done = &now.since(&then, 100_000_000)[0];
+        assert_eq!((done.reads.ms, done.busy_ms, done.in_queue_ms), (16, 100, 1000));
+    }
 
     #[test]
     fn what_a_device_did_is_the_difference_of_its_counters() {

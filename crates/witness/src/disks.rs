@@ -6,6 +6,7 @@ use std::path::Path;
 use halfpower_probe::DeviceNumber;
 use halfpower_record::{DiskLimit, DiskUse};
 
+use crate::devices::grown_ms;
 use crate::noise::SECTOR_BYTES;
 
 /// The counters of one device since it appeared.
@@ -53,7 +54,7 @@ pub(crate) fn between(then: &Disks, now: &Disks, limits: &BTreeMap<DeviceNumber,
             name: name.clone(),
             read_bytes: bytes(now.sectors_read, then.sectors_read),
             written_bytes: bytes(now.sectors_written, then.sectors_written),
-            busy_ns: now.busy_ms.saturating_sub(then.busy_ms).saturating_mul(1_000_000),
+            busy_ns: grown_ms(then.busy_ms, now.busy_ms).saturating_mul(1_000_000),
             limit: limits.get(&now.number).cloned().map(Box::new),
         };
         (now != then).then_some(used)
@@ -78,6 +79,13 @@ mod tests {
         let sda = DiskUse { name: "sda".into(), read_bytes, written_bytes, busy_ns: 50_000_000, limit };
         assert_eq!(between(&then, &now, &limits), [sda], "a disk at rest is left out");
         assert!(between(&Disks::new(), &now, &limits).is_empty(), "nothing is known of what was not there before");
+    }
+
+    #[test]
+    fn a_time_that_begins_again_at_0_has_grown() {
+        let at = |busy_ms: u32, sectors: u32| parse(&format!("8 0 sda 10 0 {sectors} 5 0 0 0 0 0 {busy_ms} 8\n"));
+        let used = between(&at(u32::MAX - 5, 100), &at(10, 108), &BTreeMap::new());
+        assert_eq!(used.iter().map(|disk| disk.busy_ns).collect::<Vec<_>>(), [16_000_000]);
     }
 
     #[test]
