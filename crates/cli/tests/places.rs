@@ -98,6 +98,40 @@ fn another_machine_kernel_or_disk_is_refused_and_named() {
 }
 
 #[test]
+fn a_single_run_is_added_only_where_the_study_was_begun_and_over_its_span() {
+    let folder = folder();
+    let here = folder.path();
+    fs::create_dir(here.join("data")).unwrap();
+    let few = ["--size", "16MiB", "--bs", "4KiB", "--iodepth", "1", "--rw", "read"];
+    assert!(run(here, &[&["plan", "data"][..], &few, &["--output", "s.halfpower"]].concat()).status.success());
+    let begun = StudyFile::open(&here.join("s.halfpower")).unwrap();
+    let place = PlaceIdentity { kernel: Some("other".to_string()), ..begun.environment().place.clone() };
+    let environment = Environment { place, ..begun.environment().clone() };
+    StudyFile::create(&here.join("other.halfpower"), begun.question(), &environment).unwrap();
+    drop(begun);
+    let records = |name: &str| StudyFile::open(&here.join(name)).unwrap().records().unwrap().len();
+    let add = |name: &str, more: &[&str]| {
+        let words = ["run", "data", "--bs", "4KiB", "--cache", "both", "--runtime", "50ms", "--output", name];
+        run(here, &[&words[..], more].concat())
+    };
+    let size = ["--size", "16MiB"];
+    assert!(add("s.halfpower", &size).status.success());
+    for (name, more, expected, kept) in [
+        ("s.halfpower", &["--repeat", "1", "--size", "32MiB"][..], "the size is 16MiB there and 32MiB here", 1),
+        ("s.halfpower", &["--repeat", "1"], "the size is 16MiB there and not set here", 1),
+        ("s.halfpower", &["--repeat", "1", "--size", "16MiB", "--spread"], "in pieces here", 1),
+        ("other.halfpower", &size, "the kernel is other there", 0),
+    ] {
+        let output = add(name, more);
+        let reported = said(&output);
+        assert!(output.status.code() == Some(2) && reported.contains(expected), "{more:?}: {reported}");
+        assert_eq!(records(name), kept, "{more:?}");
+    }
+    assert!(add("s.halfpower", &["--repeat", "1", "--size", "16MiB"]).status.success());
+    assert_eq!(records("s.halfpower"), 2);
+}
+
+#[test]
 fn the_span_is_the_studys_and_not_that_of_its_first_record() {
     let folder = folder();
     let here = folder.path();

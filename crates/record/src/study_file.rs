@@ -36,7 +36,7 @@ mod side_files;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use halfpower_spec::{Question, Run};
+use halfpower_spec::{Bytes, Question, Run};
 use rusqlite::{Connection, ErrorCode, Transaction, params};
 
 use self::reading::{LAYOUT, PATIENCE_OF_HOLDER, damaged, insert_environment, insert_record, to_sqlite};
@@ -44,7 +44,7 @@ use self::side_files::Claim;
 use crate::difference::difference;
 use crate::figures::column_named;
 use crate::output::{Hold, OutputError, STUDY_APPLICATION_ID as APPLICATION_ID};
-use crate::{Column, Environment, LeftOut, Record, RecordError, columns};
+use crate::{Column, Environment, LeftOut, PlaceIdentity, Record, RecordError, columns};
 
 pub use self::reading::Entry;
 pub(crate) use self::reading::fnv1a;
@@ -136,10 +136,32 @@ impl StudyFile {
     /// [`RecordError::OtherQuestion`] or [`RecordError::OtherPlace`].
     pub fn goes_on(&self, question: &Question, environment: &Environment) -> Result<bool, RecordError> {
         let is_extended = self.extends(question)?;
+        self.check_place(&environment.place)?;
+        Ok(is_extended)
+    }
+
+    /// Checks that all records so far were taken here.
+    ///
+    /// # Errors
+    /// [`RecordError::OtherPlace`].
+    pub fn check_place(&self, here: &PlaceIdentity) -> Result<(), RecordError> {
         let mut places = self.environments.iter().map(|environment| &environment.place);
-        match places.find_map(|place| place.difference(&environment.place)) {
+        match places.find_map(|place| place.difference(here)) {
             Some(differences) => Err(RecordError::OtherPlace { path: self.path.clone(), differences }),
-            None => Ok(is_extended),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that a run over so much of the target, laid out so, is one of the study's: the identity of a workload has
+    /// neither, so runs over another span would become cells with the study's own.
+    ///
+    /// # Errors
+    /// [`RecordError::OtherQuestion`].
+    pub fn check_span(&self, size: Option<Bytes>, spread: bool) -> Result<(), RecordError> {
+        let asked = Question { size, spread, ..self.question.clone() };
+        match difference(&self.question, &asked) {
+            Some(differences) => Err(RecordError::OtherQuestion { path: self.path.clone(), differences }),
+            None => Ok(()),
         }
     }
 
@@ -182,10 +204,11 @@ impl StudyFile {
         RecordError::of_sqlite(path, error).of_writing()
     }
 
-    /// Opens and holds a study to append to it, whatever its question.
+    /// Opens and holds a study to append to it, whatever its question and its place. Who appends what was measured looks at
+    /// both first: [`Self::check_place`], [`Self::check_span`].
     ///
     /// # Errors
-    /// As [`Self::resume`], except [`RecordError::OtherQuestion`].
+    /// As [`Self::resume`], except [`RecordError::OtherQuestion`] and [`RecordError::OtherPlace`].
     pub fn open_to_append(path: &Path) -> Result<Self, RecordError> {
         let mut file = Self::open_held(path)?;
         file.here = Some(file.environments[0].clone());

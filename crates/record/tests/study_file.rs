@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::sample::{environment, question, record, records};
 use halfpower_record::{
     Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Environment, Evidence, HostPlace, HostShare,
-    PathPart, Record, RecordError, Severity, StudyFile, columns,
+    PathPart, PlaceIdentity, Record, RecordError, Severity, StudyFile, columns,
 };
 use halfpower_spec::{Bytes, Hosts, Nanos, Question};
 use rusqlite::Connection;
@@ -108,6 +108,30 @@ fn a_different_question_is_refused_and_told_what_differs() {
         assert!(said.contains(part), "{part} is missing in: {said}");
     }
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn what_is_appended_was_taken_at_the_studys_place_and_over_its_span() {
+    let (_folder, path) = place();
+    let machine = |name: &str| PlaceIdentity { machine: Some(name.to_string()), ..PlaceIdentity::default() };
+    let there = Environment { place: machine("m"), ..environment("6.1") };
+    let of_16_mib = Question { size: Some(Bytes(16 << 20)), ..question() };
+    drop(StudyFile::create(&path, &of_16_mib, &there).unwrap());
+    let file = StudyFile::open_to_append(&path).unwrap();
+    file.check_place(&machine("m")).unwrap();
+    file.check_place(&PlaceIdentity::default()).unwrap();
+    let error = file.check_place(&machine("n")).unwrap_err();
+    assert!(matches!(error, RecordError::OtherPlace { .. }), "{error}");
+    assert!(error.to_string().contains("the machine is m there and n here"), "{error}");
+    file.check_span(Some(Bytes(16 << 20)), false).unwrap();
+    for (size, spread, differs) in [
+        (Some(Bytes(256 << 20)), false, "the size is 16MiB there and 256MiB here"),
+        (None, false, "the size is 16MiB there and not set here"),
+        (Some(Bytes(16 << 20)), true, "the way the size lies is one part there and in pieces here"),
+    ] {
+        let error = file.check_span(size, spread).unwrap_err();
+        assert!(matches!(error, RecordError::OtherQuestion { .. }) && error.to_string().contains(differs), "{error}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use halfpower_spec::{Pass, Run, Switch, Target, Way, Workload};
 use super::question::canonical;
 use super::{Purpose, TargetRequest, outcome, switched_write_cache, to_output, with_far_end};
 use crate::hosts::{Processes, join_processes};
+use crate::measuring_args::CommonArgs;
 use crate::progress::{Line, RunProgress};
 use crate::run_args::{PlaceInStudyArgs, RunArgs};
 
@@ -48,8 +49,8 @@ pub fn print(args: &RunArgs, record: &Record, environment: &Environment, out: &m
     Ok(())
 }
 
-/// Opens the study file that gets this run, which has to be of this target.
-fn opened_to_append(path: &Path, target: &Target) -> Result<StudyFile> {
+/// Opens the study file that gets this run, which has to be of this target and over the same part of it.
+fn opened_to_append(path: &Path, target: &Target, common: &CommonArgs) -> Result<StudyFile> {
     if matches!(path.try_exists(), Ok(false)) {
         let name = path.display();
         anyhow::bail!(
@@ -58,6 +59,7 @@ fn opened_to_append(path: &Path, target: &Target) -> Result<StudyFile> {
     }
     let file = StudyFile::open_to_append(path)?;
     belongs(&file, target)?;
+    file.check_span(common.size, common.spread)?;
     Ok(file)
 }
 
@@ -129,9 +131,11 @@ pub fn measured(
 ) -> Result<(Record, Environment)> {
     let target = args.target()?;
     let workload = checked(args)?;
-    let mut file = args.place.output.as_deref().map(|path| opened_to_append(path, &target)).transpose()?;
+    let output = args.place.output.as_deref();
+    let mut file = output.map(|path| opened_to_append(path, &target, &args.common)).transpose()?;
     let write_cache = file.as_ref().and_then(|file| file.question().write_cache);
     let (mut backend, run) = opened(args, workload, place, write_cache)?;
+    file.iter().try_for_each(|file| file.check_place(&backend.environment().place))?;
     let _write_cache = switched_write_cache(backend.as_mut(), write_cache)?;
     backend.make_ready(None, stop)?;
     let (run, depth_search) = at_depth_found(args, backend.as_mut(), run, stop)?;
