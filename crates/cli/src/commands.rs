@@ -165,7 +165,7 @@ fn usual_silence(target: &Target) -> Nanos {
 
 /// Credentials and timeout for a share; the user's wish to stop ends all waiting for it.
 pub fn access(address: &ShareAddress, credentials: Option<&Path>, silence: Nanos) -> Result<Access> {
-    let credentials = Credentials::find(address, credentials)?;
+    let credentials = Credentials::find(address, credentials, halfpower_os::hidden_line::ask)?;
     let stop = halfpower_os::interrupt::handed_out();
     Ok(Access { credentials, timeout: Duration::from_nanos(silence.0), stop })
 }

@@ -45,6 +45,11 @@ pub fn handed_out() -> Arc<AtomicBool> {
     STOP.get().map(Arc::clone).unwrap_or_default()
 }
 
+/// Whether [`stop_flag`] has handed out a flag. A signal handler may call it.
+pub(crate) fn has_handed_out() -> bool {
+    STOP.get().is_some()
+}
+
 /// Repeats a call that was interrupted (EINTR) by a signal, by a stop and continue of the process, or by the kernel's
 /// work for a ring of this thread. Returns EINTR only if the user has asked to stop meanwhile.
 ///

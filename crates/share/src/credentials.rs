@@ -67,6 +67,14 @@ pub enum CredentialsError {
         /// What is wrong, and what to do.
         what: String,
     },
+    /// The user was asked for the password, and did not come to answer.
+    #[error("no password was given for {user}: {error}")]
+    NotAsked {
+        /// The user.
+        user: String,
+        /// Why, such as an interruption.
+        error: std::io::Error,
+    },
     /// A user without a password, and no terminal to ask on.
     #[error(
         "{address}: no password is known for {user}; set HALFPOWER_SMB_PASSWORD, name a file with --credentials, or leave \

@@ -1,13 +1,11 @@
-//! Finds the user and password for a file server: in a file, in the environment, or by asking on the terminal.
+//! Finds the user and password for a file server: in a file, in the environment, or by asking the user.
 //!
 //! A password is never taken from the command line.
 
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Write};
+use std::io;
 use std::path::Path;
 
-use halfpower_spec::{ShareAddress, ShareProtocol};
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use halfpower_spec::{ShareAddress, ShareProtocol, escaped};
 
 use crate::credentials::{Credentials, CredentialsError, read_alone};
 
@@ -17,12 +15,16 @@ const PASSWORD: &str = "HALFPOWER_SMB_PASSWORD";
 const DOMAIN: &str = "HALFPOWER_SMB_DOMAIN";
 
 impl Credentials {
-    /// Finds the credentials for `address`: in `file` if given, else in the environment; a missing password is asked
-    /// for on the terminal. A user and domain in the address take precedence.
+    /// Finds the credentials for `address`: in `file` if given, else in the environment; `ask` shows the user the given words and
+    /// returns the password that is still missing, or `None` if nobody answers. A user and domain in the address take precedence.
     ///
     /// # Errors
-    /// If the file cannot be used, or there is no password and no terminal to ask on.
-    pub fn find(address: &ShareAddress, file: Option<&Path>) -> Result<Self, CredentialsError> {
+    /// If the file cannot be used, there is no password and nobody to ask, or `ask` fails.
+    pub fn find(
+        address: &ShareAddress,
+        file: Option<&Path>,
+        ask: impl FnOnce(&str) -> io::Result<Option<String>>,
+    ) -> Result<Self, CredentialsError> {
         match address.protocol {
             ShareProtocol::Smb => {}
             ShareProtocol::Nfs => return Ok(Self::default()),
@@ -36,7 +38,10 @@ impl Credentials {
         found.user = address.user.clone().unwrap_or(found.user);
         found.domain = address.domain.clone().unwrap_or(found.domain);
         if !has_password && !found.user.is_empty() {
-            let asked = if named || file.is_none() { ask(&address.place().to_string(), &found.user) } else { None };
+            let place = address.place().to_string();
+            let prompt = format!("Password of {} for {}: ", escaped(&found.user), escaped(&place));
+            let asked = if named || file.is_none() { ask(&prompt) } else { Ok(None) };
+            let asked = asked.map_err(|error| CredentialsError::NotAsked { user: found.user.clone(), error })?;
             has_password = asked.is_some();
             found.password = asked.unwrap_or_default();
         }
@@ -80,27 +85,12 @@ impl Credentials {
     }
 }
 
-/// Asks for a password on the terminal, without echo; `None` if there is no terminal or no answer.
-fn ask(address: &str, user: &str) -> Option<String> {
-    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-    let before = tcgetattr(&terminal).ok()?;
-    let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
-    hidden.local_modes.insert(LocalModes::ECHONL);
-    write!(&terminal, "Password of {} for {}: ", halfpower_spec::escaped(user), halfpower_spec::escaped(address))
-        .ok()?;
-    tcsetattr(&terminal, OptionalActions::Flush, &hidden).ok()?;
-    let mut line = String::new();
-    let read = BufReader::new(&terminal).read_line(&mut line);
-    let _ = tcsetattr(&terminal, OptionalActions::Flush, &before);
-    read.ok().filter(|bytes| *bytes > 0)?;
-    Some(line.trim_end_matches(['\n', '\r']).to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
+
+    use halfpower_spec::Target;
 
     use super::*;
 
@@ -131,6 +121,24 @@ mod tests {
         let (_folder, path) = file("username=ann\npasswort=secret", 0o600);
         let error = Credentials::read(&path).unwrap_err().to_string();
         assert!(error.contains("line 2") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn what_is_missing_is_asked_for_and_an_interruption_ends_it() {
+        let target = Target::parse("smb://ann@server/share", |_| Err(io::ErrorKind::NotFound.into())).unwrap();
+        let Target::Share(address) = target else { panic!("{target}") };
+        let (_folder, path) = file("domain=WORK", 0o600);
+        let of = |answer: io::Result<Option<String>>| {
+            Credentials::find(&address, Some(path.as_path()), |prompt| {
+                assert_eq!(prompt, "Password of ann for smb://server/share: ");
+                answer
+            })
+        };
+        let found = of(Ok(Some("secret".to_string()))).unwrap();
+        assert_eq!((found.user.as_str(), found.domain.as_str(), found.password.as_str()), ("ann", "WORK", "secret"));
+        assert!(matches!(of(Ok(None)), Err(CredentialsError::NoPassword { .. })));
+        let said = of(Err(io::ErrorKind::Interrupted.into())).unwrap_err().to_string();
+        assert!(said.contains("ann") && said.contains("interrupted"), "{said}");
     }
 
     #[test]
