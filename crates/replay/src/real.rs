@@ -423,7 +423,9 @@ fn gathered(captured: &Captured, lanes: &mut [Lane], span_ns: u64, started_unix_
     }
     operations.sort_by_key(|operation| operation.at_ns);
     awaited.sort_by_key(|wait| wait.at_ns);
-    let ended_ns = operations.iter().map(|operation| operation.at_ns + operation.took_ns).max();
+    // A wait may be for a sync that failed, and is not here.
+    let waits = awaited.iter().map(|wait| wait.at_ns + wait.took_ns);
+    let ended_ns = operations.iter().map(|operation| operation.at_ns + operation.took_ns).chain(waits).max();
     Captured {
         subject: captured.subject.clone(),
         source: CaptureSource::Replay,

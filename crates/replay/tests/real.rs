@@ -113,6 +113,23 @@ fn what_is_asked_again_can_be_kept_and_read() {
 }
 
 #[test]
+fn what_ended_before_each_lane_began_can_be_kept_and_read() {
+    let mut before = captured();
+    before.lanes = 8;
+    before.slices = vec![80_000 * MS];
+    // The second lane begins ten seconds after the first.
+    let of = |lane: u32| operation(lane, u64::from(lane) * 10_000 * MS, OperationKind::Write, (2, 0, 4096));
+    before.operations = (0..8).map(of).collect();
+    let replayed = asked_again(&before, &settings(50));
+    let last = replayed.last().unwrap();
+    assert!(last.operations.len() < last.lanes as usize, "{last:?}");
+    let folder = folder();
+    let path = folder.path().join("again.halfpower");
+    halfpower_record::write_capture(last, fs::File::create(&path).unwrap()).unwrap();
+    assert_eq!(halfpower_record::read_capture(&path).unwrap(), *last);
+}
+
+#[test]
 fn pauses_are_as_long_as_they_were_and_half_as_long_at_twice_the_speed() {
     let mut before = captured();
     before.slices = vec![40 * MS];

@@ -148,8 +148,12 @@ fn as_asked(args: &ReplayArgs, mut captured: Captured) -> Result<Captured> {
                 "--iodepth {depth}: the capture says who issued each operation, which only fio's logs do not: leave it out"
             );
         }
-        captured.lanes = depth;
-        captured.operations.iter_mut().zip((0..depth).cycle()).for_each(|(operation, lane)| operation.lane = lane);
+        captured.lanes = u32::try_from(captured.operations.len()).unwrap_or(u32::MAX).min(depth);
+        captured
+            .operations
+            .iter_mut()
+            .zip((0..captured.lanes).cycle())
+            .for_each(|(operation, lane)| operation.lane = lane);
     }
     let direct = match args.cache {
         None => return Ok(captured),

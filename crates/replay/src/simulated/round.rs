@@ -654,7 +654,9 @@ impl<'a> Round<'a> {
         self.done.retain(|operation| operation.at_ns < ended.nanos().0.max(1));
         self.done.sort_by_key(|operation| (operation.at_ns, operation.lane));
         self.awaited.sort_by_key(|wait| (wait.at_ns, wait.lane));
-        let last_ns = self.done.iter().map(|operation| operation.at_ns + operation.took_ns).max().unwrap_or(0);
+        let waits = self.awaited.iter().map(|wait| wait.at_ns + wait.took_ns);
+        let last_ns =
+            self.done.iter().map(|operation| operation.at_ns + operation.took_ns).chain(waits).max().unwrap_or(0);
         let captured = Captured {
             subject: self.captured.subject.clone(),
             source: CaptureSource::Prediction,
