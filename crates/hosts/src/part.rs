@@ -1,7 +1,7 @@
 //! Holds the parts of a run that processes made, and merges them into one record.
 
 use halfpower_measure::MeasureError;
-use halfpower_record::{CpuTimes, HostShare, Join, Record, Samples};
+use halfpower_record::{CpuTimes, HostShare, Join, Latency, Record, Samples};
 use halfpower_spec::{InOrder, Run};
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,7 @@ impl Part {
 /// The share of one process.
 fn share(rank: u32, record: &Record, opened: Opened) -> HostShare {
     let machine = |of: fn(&CpuTimes) -> u64| record.cpu.machine.iter().map(of).sum();
+    let latency = Some(&record.latency).filter(|latency| !latency.is_empty());
     HostShare {
         rank,
         opened_ns: opened.unix_ns,
@@ -113,10 +114,10 @@ fn share(rank: u32, record: &Record, opened: Opened) -> HostShare {
         bytes: record.bytes,
         ios: record.ios,
         errors: record.error_count(),
-        latency_ns_mean: record.latency.mean_ns(),
-        latency_ns_p50: record.latency.quantile_ns(0.5),
-        latency_ns_p99: record.latency.quantile_ns(0.99),
-        latency_ns_max: record.latency.max_ns(),
+        latency_ns_mean: latency.map(Latency::mean_ns),
+        latency_ns_p50: latency.map(|latency| latency.quantile_ns(0.5)),
+        latency_ns_p99: latency.map(|latency| latency.quantile_ns(0.99)),
+        latency_ns_max: latency.map(Latency::max_ns),
         charged_ns: record.cpu.charged_ns(),
         busy_ns: machine(CpuTimes::busy_ns),
         steal_ns: machine(|times| times.steal_ns),

@@ -136,8 +136,8 @@ figures! {
     /// Requests a second over the whole window: `ios` / `elapsed_ns` x 10^9.
     iops: f64 = |r| r.iops() => everywhere;
     /// Shortest latency, from before submission to reaping; `null`, as all latencies, if the window was too short for its
-    /// queue (Little's law).
-    latency_ns_min: u64 = |r| r.latency.min_ns(), if r.knows_latency() => in file;
+    /// queue (Little's law), and if no request succeeded.
+    latency_ns_min: Option<u64> = |r| r.known_latency().map(Latency::min_ns) => in file;
     /// Median latency; quantiles are exact to 1 part in 128.
     latency_ns_p50: Option<u64> = |r| r.latency_ns_at(0.5) => in file;
     /// 90th percentile of latency.
@@ -147,9 +147,9 @@ figures! {
     /// 99.9th percentile of latency.
     latency_ns_p999: Option<u64> = |r| r.latency_ns_at(0.999) => in file;
     /// Longest latency.
-    latency_ns_max: u64 = |r| r.latency.max_ns(), if r.knows_latency() => in file;
+    latency_ns_max: Option<u64> = |r| r.known_latency().map(Latency::max_ns) => in file;
     /// Mean latency.
-    latency_ns_mean: f64 = |r| r.latency.mean_ns(), if r.knows_latency() => in file;
+    latency_ns_mean: Option<f64> = |r| r.known_latency().map(Latency::mean_ns) => in file;
     /// Decimal MB/s of the reads over the whole window; `null` if none were planned.
     read_mbps: Option<f64> = |r| side(r, Direction::Read, |side| side.mbps()) => in file;
     /// Decimal MB/s of the writes over the whole window; `null` if none were planned.
@@ -158,7 +158,7 @@ figures! {
     read_iops: Option<f64> = |r| side(r, Direction::Read, |side| side.iops()) => in file;
     /// Writes a second, likewise.
     write_iops: Option<f64> = |r| side(r, Direction::Write, |side| side.iops()) => in file;
-    /// Median latency of reads; `null` also for mixed runs of the first releases.
+    /// Median latency of reads; `null` also if none succeeded, and for mixed runs of the first releases.
     read_latency_ns_p50: Option<u64> = |r| latency_of(r, Direction::Read, 0.5) => in file;
     /// 99th percentile of the latency of reads, likewise.
     read_latency_ns_p99: Option<u64> = |r| latency_of(r, Direction::Read, 0.99) => in file;
@@ -310,7 +310,7 @@ fn side(record: &Record, direction: Direction, figure: fn(&Side<'_>) -> f64) -> 
 
 fn latency_of(record: &Record, direction: Direction, quantile: f64) -> Option<u64> {
     let latency = record.side(direction).and_then(|side| side.latency);
-    let latency = latency.filter(|_| record.knows_side_latency_at(quantile));
+    let latency = latency.filter(|latency| !latency.is_empty() && record.knows_side_latency_at(quantile));
     latency.map(|latency| latency.quantile_ns(quantile))
 }
 

@@ -47,14 +47,14 @@ pub struct HostShare {
     pub ios: u64,
     /// Its requests that failed.
     pub errors: u64,
-    /// Mean of its latencies, in nanoseconds.
-    pub latency_ns_mean: f64,
+    /// Mean of its latencies, in nanoseconds; `None`, as those that follow, if none of its requests succeeded.
+    pub latency_ns_mean: Option<f64>,
     /// Median of its latencies, in nanoseconds.
-    pub latency_ns_p50: u64,
+    pub latency_ns_p50: Option<u64>,
     /// 99th percentile of its latencies, in nanoseconds.
-    pub latency_ns_p99: u64,
+    pub latency_ns_p99: Option<u64>,
     /// Its longest latency, in nanoseconds.
-    pub latency_ns_max: u64,
+    pub latency_ns_max: Option<u64>,
     /// Processor time charged to it.
     pub charged_ns: u64,
     /// Time that its machine's processors were busy, for any process.

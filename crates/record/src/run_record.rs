@@ -491,6 +491,11 @@ impl Record {
         self.knows(Unknown::Latency) && self.latency_share().is_none_or(|share| (share - 1.0).abs() <= most_off)
     }
 
+    /// The latencies of all requests; `None` if they are not known, and if no request succeeded.
+    pub fn known_latency(&self) -> Option<&Latency> {
+        Some(&self.latency).filter(|latency| self.knows_latency() && !latency.is_empty())
+    }
+
     /// Whether the latency of all requests is known at this quantile, from 0 to 1.
     pub fn knows_latency_at(&self, quantile: f64) -> bool {
         let of_sides = self.origin.as_ref().is_some_and(|origin| origin.percentiles_of_sides);
@@ -504,9 +509,11 @@ impl Record {
         self.knows_latency() && listed.is_none_or(|listed| listed.iter().any(is_it))
     }
 
-    /// The latency that a share `quantile` (0 to 1) of the requests does not exceed; `None` if unknown.
+    /// The latency that a share `quantile` (0 to 1) of the requests does not exceed; `None` if unknown, and if no request
+    /// succeeded.
     pub fn latency_ns_at(&self, quantile: f64) -> Option<u64> {
-        self.knows_latency_at(quantile).then(|| self.latency.quantile_ns(quantile))
+        let known = self.known_latency().filter(|_| self.knows_latency_at(quantile));
+        known.map(|latency| latency.quantile_ns(quantile))
     }
 
     /// The percentile of latency that the search for a depth goes by, in nanoseconds; `None` if unknown.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::sample::{environment, question, record};
-use halfpower_record::{DiscardReason, Latency, Record, StudyFile};
-use halfpower_spec::{Arrival, Arrivals, Cache};
+use halfpower_record::{ByDirection, DiscardReason, Latency, Record, StudyFile};
+use halfpower_spec::{Arrival, Arrivals, Cache, Rw};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -52,6 +52,28 @@ fn where_nothing_can_be_said_latencies_are_what_was_counted() {
     for record in [rated, failed] {
         assert_eq!(record.latency_share(), None);
         assert!(record.knows_latency());
+    }
+}
+
+#[test]
+fn where_no_request_succeeded_there_is_no_latency() {
+    let names = ["latency_ns_min", "latency_ns_p50", "latency_ns_p99", "latency_ns_max", "latency_ns_mean"];
+    let failed = Record { errors: BTreeMap::from([("EIO".to_string(), 9)]), bytes: 0, ..run(0) };
+    assert!(failed.knows_latency() && failed.known_latency().is_none());
+    for name in names {
+        assert_eq!(column(&failed, name), Value::Null, "{name}");
+    }
+    let mut reads_alone = run(320);
+    reads_alone.run.workload.rw = Rw::Randrw;
+    let read_latency = reads_alone.latency.clone();
+    let write_latency = Latency::default();
+    let by_direction = Some(ByDirection { read_bytes: reads_alone.bytes, read_latency, write_latency });
+    let reads_alone = Record { read_ios: 320, by_direction, ..reads_alone };
+    for name in ["latency_ns_p50", "read_latency_ns_p50", "read_latency_ns_p99"] {
+        assert_ne!(column(&reads_alone, name), Value::Null, "{name}");
+    }
+    for name in ["write_latency_ns_p50", "write_latency_ns_p99"] {
+        assert_eq!(column(&reads_alone, name), Value::Null, "{name}");
     }
 }
 

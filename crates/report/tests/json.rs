@@ -1,6 +1,7 @@
 //! Checks that JSON output has the keys promised to scripts, with the values of the findings and the record.
 
 use crate::sample::{empty, environment, full, record};
+use halfpower_record::Latency;
 use halfpower_report::{json, run_json};
 use serde_json::Value;
 
@@ -40,6 +41,19 @@ fn an_empty_study_is_still_an_object_and_a_number_that_is_none_is_null() {
     let value = findings_json(&findings);
     assert_eq!(value["curves"], Value::Array(vec![]));
     assert_eq!(value["harness_ns_per_io"], Value::Null);
+}
+
+#[test]
+fn a_run_without_a_request_that_succeeded_has_no_latency() {
+    let mut record = record();
+    record.errors = [("EIO".to_string(), record.ios)].into();
+    (record.ios, record.read_ios, record.bytes) = (0, 0, 0);
+    record.latency = Latency::default();
+    let mut out = Vec::new();
+    run_json(&record, &environment(), &[], &mut out).unwrap();
+    let value: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!((&value["latency_ns"], &value["read"]["latency_ns"]), (&Value::Null, &Value::Null), "{value}");
+    assert_eq!(value["read"]["ios"], 0);
 }
 
 #[test]

@@ -163,7 +163,7 @@ pub(super) fn evidence(hosts: &[HostPlace], host: &HostPlace, runs: &[&Together<
     let steal = steal.filter(|(own, peers)| own - peers >= STEAL);
     let other_work = peers(&|shares| other_work(hosts, shares)).filter(|(own, peers)| own - peers >= OTHERS);
     let tails = |shares: &[HostShare]| -> Vec<Option<f64>> {
-        shares.iter().map(|share| over(share.latency_ns_p99, share.latency_ns_p50)).collect()
+        shares.iter().map(|share| over(share.latency_ns_p99?, share.latency_ns_p50?)).collect()
     };
     let tail = peers(&tails).filter(|(own, peers)| *own >= peers * TAIL);
     let found = [

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use halfpower_analyse::Findings;
 use halfpower_experiments::StudyFindings;
-use halfpower_record::{Record, Unknown};
+use halfpower_record::{Latency, Record, Unknown};
 use serde_json::{Value, json};
 
 use crate::html::charts::paths;
@@ -145,10 +145,9 @@ fn columns(object: &Value) -> BTreeMap<String, &Value> {
 /// One row of the runs, by column.
 fn run(record: &Record) -> Vec<(&'static str, Value)> {
     let workload = &record.run.workload;
-    let latency = &record.latency;
+    let latency = record.known_latency();
     let ms = |ns: u64| json!(ns as f64 / 1e6);
     let known = |what, figure: Value| if record.knows(what) { figure } else { Value::Null };
-    let latency_known = |figure: Value| if record.knows_latency() { figure } else { Value::Null };
     let counted = record.origin.is_none() || !record.cpu.machine.is_empty();
     let busy = counted.then(|| record.cpu.machine_busy_ns());
     vec![
@@ -169,11 +168,11 @@ fn run(record: &Record) -> Vec<(&'static str, Value)> {
         ("short_transfers", json!(record.short_transfers)),
         ("mbps", json!(record.mbps())),
         ("iops", json!(record.iops())),
-        ("latency_ns_min", latency_known(json!(latency.min_ns()))),
+        ("latency_ns_min", json!(latency.map(Latency::min_ns))),
         ("latency_ns_p50", json!(record.latency_ns_at(0.5))),
         ("latency_ns_p99", json!(record.latency_ns_at(0.99))),
-        ("latency_ns_max", latency_known(json!(latency.max_ns()))),
-        ("latency_ns_mean", latency_known(json!(latency.mean_ns()))),
+        ("latency_ns_max", json!(latency.map(Latency::max_ns))),
+        ("latency_ns_mean", json!(latency.map(Latency::mean_ns))),
         ("achieved_depth", json!(record.known_depth())),
         ("user_ms", known(Unknown::ChargedTime, ms(record.cpu.user_ns))),
         ("system_ms", known(Unknown::ChargedTime, ms(record.cpu.system_ns))),

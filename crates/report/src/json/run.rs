@@ -25,7 +25,8 @@ pub(crate) struct RunDocument<'a> {
     /// The flat keys.
     #[serde(flatten)]
     figures: FlatFigures<'a>,
-    /// Latency from before submission to reaping; `null` if the window was too short for its queue (Little's law).
+    /// Latency from before submission to reaping; `null` if the window was too short for its queue (Little's law), and if no
+    /// request succeeded.
     latency_ns: Option<LatencyDocument>,
     /// The flushes between requests (`--fdatasync`); `null` without any.
     sync: Option<SyncDocument>,
@@ -69,7 +70,7 @@ struct SideDocument {
     mbps: f64,
     /// Requests a second over the whole window.
     iops: f64,
-    /// Latency from before submission to reaping.
+    /// Latency from before submission to reaping; `null` likewise.
     latency_ns: Option<LatencyDocument>,
 }
 
@@ -187,7 +188,7 @@ impl<'a> RunDocument<'a> {
         Self {
             schema: SCHEMA,
             figures: FlatFigures(record),
-            latency_ns: record.knows_latency().then(|| latency_at(&record.latency, percentiles)),
+            latency_ns: record.known_latency().map(|latency| latency_at(latency, percentiles)),
             sync: record.flushes().map(|flushes| sync(record, flushes, percentiles)),
             depth_search: record.depth_search.as_deref().map(|search| depth_search(record, search)),
             cpu: cpu(&record.cpu),
@@ -228,7 +229,7 @@ fn side(side: &Side<'_>, is_known: bool) -> SideDocument {
         bytes: side.bytes,
         mbps: side.mbps(),
         iops: side.iops(),
-        latency_ns: side.latency.filter(|_| is_known).map(latency),
+        latency_ns: side.latency.filter(|latency| is_known && !latency.is_empty()).map(latency),
     }
 }
 
