@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Cache, Direction, EngineName, FlushCall, Nanos, ParseError, Rw, cache_named};
+use crate::{Bytes, Cache, Direction, EngineName, FlushCall, Nanos, ParseError, Rw, cache_named, microseconds};
 
 /// A load beside a workload. Its requests are counted apart from those of the workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -144,7 +144,7 @@ impl Beside {
             "rwmixread" => self.rwmixread = count(value, 0, 100)? as u8,
             "fdatasync" => self.fdatasync = count(value, 0, u32::MAX)?,
             "flush-by" => self.flush_by = value.parse()?,
-            "thinktime" => self.thinktime = value.parse()?,
+            "thinktime" => self.thinktime = microseconds(value)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -191,6 +191,13 @@ mod tests {
         }
         let load: Beside = checkpoint.parse().unwrap();
         assert_eq!((load.rw, load.bs, load.fdatasync, load.total_depth()), (Rw::Randwrite, Bytes(8192), 32, 1));
+    }
+
+    #[test]
+    fn a_bare_number_of_thinktime_is_microseconds_as_that_of_the_flag() {
+        let pause = |text: &str| text.parse::<Beside>().unwrap().thinktime;
+        assert_eq!(pause("randwrite,thinktime=100"), Nanos(100_000));
+        assert_eq!(pause("randwrite,thinktime=100ms"), Nanos(100_000_000));
     }
 
     #[test]

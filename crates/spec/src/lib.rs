@@ -67,7 +67,7 @@ pub use jump::Jump;
 pub use latency_bound::{LatencyBound, Percentile};
 pub use processors::Processors;
 pub use quantity::{Bytes, Nanos, Rate};
-pub use quantity::{bytes_axis, count_axis, list};
+pub use quantity::{bytes_axis, count_axis, list, microseconds};
 pub use question::Question;
 pub use random_distribution::RandomDistribution;
 pub use region::Region;
@@ -88,6 +88,6 @@ pub use words::{
 };
 pub use words::{cache_named, cache_word, path_words};
 pub use workload::{Arrival, Run, Workload};
-pub use workload_options::{MOST_PAYLOAD, OPTIONS, OptionRow, WorkloadOption, WorkloadOptions, microseconds};
+pub use workload_options::{MOST_PAYLOAD, OPTIONS, OptionRow, WorkloadOption, WorkloadOptions};
 pub use workload_words::workload_of_words;
 pub use zones::Zones;

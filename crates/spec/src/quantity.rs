@@ -163,6 +163,17 @@ impl fmt::Display for Rate {
     }
 }
 
+/// Parses a time; without a unit it is in microseconds, as in fio.
+///
+/// # Errors
+/// If it is no time.
+pub fn microseconds(text: &str) -> Result<Nanos, ParseError> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return text.parse();
+    }
+    format!("{text}us").parse().map_err(|error: ParseError| ParseError { text: text.to_string(), ..error })
+}
+
 /// Parses a share: `3%` or `0.03`.
 pub(crate) fn share(text: &str) -> Result<f64, ParseError> {
     let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
@@ -304,6 +315,14 @@ mod tests {
         assert_eq!("0.25".parse::<Nanos>(), Ok(Nanos(250_000_000)));
         assert_eq!("2m".parse::<Nanos>(), Ok(Nanos(120_000_000_000)));
         assert_eq!("2min".parse::<Nanos>(), Ok(Nanos(120_000_000_000)));
+    }
+
+    #[test]
+    fn of_microseconds_a_bare_number_is_one() {
+        for (text, ns) in [("100", 100_000), ("0.5", 500), ("2ms", 2_000_000), ("0", 0)] {
+            assert_eq!(microseconds(text), Ok(Nanos(ns)), "{text}");
+        }
+        assert!(microseconds("").is_err() && microseconds("1.2.3").is_err());
     }
 
     #[test]

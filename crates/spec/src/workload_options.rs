@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Affinity, Beside, BlockSizes, Bytes, DurableBy, Fadvise, FileOperation, FlushCall, Folders, Hosts, IoPriority,
     IoSize, Jump, Kernel, Layout, Nanos, PageCache, ParseError, Processors, RandomDistribution, Region, Sealing,
-    SteadyState, Switch, ThinktimeFrom, VolumeLayout, Way,
+    SteadyState, Switch, ThinktimeFrom, VolumeLayout, Way, microseconds,
 };
 
 /// Parses a value of a type with its own text form.
@@ -33,17 +33,6 @@ pub(crate) fn percent(text: &str) -> Result<u8, ParseError> {
 
 /// Most bytes of a file that writes carry again and again (`--payload-size`).
 pub const MOST_PAYLOAD: Bytes = Bytes(16 << 20);
-
-/// Parses a time; without a unit it is in microseconds, as in fio.
-///
-/// # Errors
-/// If it is no time.
-pub fn microseconds(text: &str) -> Result<Nanos, ParseError> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return text.parse();
-    }
-    format!("{text}us").parse().map_err(|error: ParseError| ParseError { text: text.to_string(), ..error })
-}
 
 /// Generates `WorkloadOptions`, `WorkloadOption` and `OPTIONS` from the rows. A value is read as `one` (it has a
 /// default),
