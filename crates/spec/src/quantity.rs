@@ -1,7 +1,8 @@
 //! Parses and prints sizes, times and rates with their units, and parses lists and ranges of values.
 //!
 //! Sizes are printed in binary units (KiB, MiB). `k`, `m`, `g` and `kb`, `mb`, `gb` are binary, as in fio; `kB`, `KB`,
-//! `MB` and `GB` are decimal. Rates are decimal unless they say `KiB/s`, `MiB/s` or `GiB/s`.
+//! `MB` and `GB` are decimal. Rates are decimal unless they say `KiB/s`, `MiB/s` or `GiB/s`; `Gb/s`, which is bits wherever links
+//! are spoken of, is refused.
 //!
 //! A list is `4KiB..1MiB` or `4k-1m` (powers of two), `1,4,16`, or both mixed.
 
@@ -81,6 +82,9 @@ const RATE_UNITS: [(&str, f64); 7] = [
     ("gib/s", 1073741824.0),
 ];
 
+/// Rates in bits, as data sheets and drivers of links write them.
+const RATES_OF_BITS: [&str; 6] = ["Kb/s", "Mb/s", "Gb/s", "Kib/s", "Mib/s", "Gib/s"];
+
 /// Splits `text` into a number and the factor of its unit.
 fn number_and_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, ParseError> {
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
@@ -123,6 +127,11 @@ impl FromStr for Nanos {
 impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
+        let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if RATES_OF_BITS.contains(&unit.trim()) {
+            let message = "that is bits, and rates are of bytes, which are 8: write 1.25GB/s for 10Gb/s";
+            return Err(ParseError::new(text, text.len() - unit.len(), message));
+        }
         let rate = number_and_unit(text, &RATE_UNITS, "3.5GB/s or 500MB/s")?;
         match rate {
             rate if rate <= 0.0 => Err(ParseError::new(text, 0, "a rate must be above 0")),
@@ -295,6 +304,17 @@ mod tests {
         let error = "64KiX".parse::<Bytes>().unwrap_err();
         assert_eq!(error.at, 2);
         assert!(error.to_string().contains("character 3"), "{error}");
+    }
+
+    #[test]
+    fn a_rate_in_bits_is_refused_at_its_unit() {
+        for (text, at) in [("10Gb/s", 2), ("100Mb/s", 3), ("1.5 Kb/s", 3), ("10Gib/s", 2)] {
+            let error = text.parse::<Rate>().unwrap_err();
+            assert!(error.at == at && error.message.contains("bytes"), "{text}: {error:?}");
+        }
+        for text in ["10GB/s", "10gb/s", "10gB/s", "10 GB/s"] {
+            assert_eq!(text.parse::<Rate>(), Ok(Rate(1e10)), "{text}");
+        }
     }
 
     #[test]
