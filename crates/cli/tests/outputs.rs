@@ -159,6 +159,38 @@ fn only_a_file_of_the_same_form_that_halfpower_made_is_replaced() {
 }
 
 #[test]
+fn what_a_line_of_fio_wrote_is_replaced_in_each_of_its_formats() {
+    let folder = folder();
+    let here = folder.path();
+    let formats = ["json", "json+", "normal", "terse", "terse,json", "normal,terse", "normal,json"];
+    let named = formats.map(|format| vec!["--output-format", format]);
+    let others = [vec!["--minimal", "--terse-version=4"], vec!["--minimal", "--terse-version=5"], vec!["--json"]];
+    for (number, options) in named.into_iter().chain(others).enumerate() {
+        let name = format!("out-{number}");
+        let output = format!("--output={name}");
+        let words = [&["run", "--name=j", "--filename=sim:", "--size=1m", &output][..], &options].concat();
+        done(here, &words);
+        done(here, &words);
+        fs::write(here.join(&name), FOREIGN).unwrap();
+        assert!(refused(here, &words).contains("is left as it is"), "{options:?}");
+    }
+}
+
+#[test]
+fn a_trace_that_another_tool_may_have_written_is_left_and_that_is_told() {
+    let folder = folder();
+    let here = folder.path();
+    let line = "12.5,1600,read,8,4,N,1,30,65536,30.01,100,200,2000-06-16 12:00:00,mine\n";
+    fs::write(here.join("trace.csv"), line).unwrap();
+    done(here, &["import", "trace.csv", "-o", "s.halfpower"]);
+    let words = ["export", "s.halfpower", "--format", "sqlio", "-o", "out.csv"];
+    done(here, &words);
+    let said = refused(here, &words);
+    assert!(said.contains("imported from a trace") && said.contains("--force"), "{said}");
+    done(here, &[&words[..], &["--force"]].concat());
+}
+
+#[test]
 fn a_link_means_the_file_that_it_leads_to() {
     let folder = studied();
     let here = folder.path();

@@ -24,8 +24,9 @@ pub enum OutputError {
     },
     /// The existing file was not made by halfpower, or has another form.
     #[error(
-        "{path} is there already and is not {form} that halfpower made, so it is left as it is; name another file, or \
-         add --force to replace it"
+        "{path} is there already and is not {form} that halfpower made{}, so it is left as it is; name another file, or \
+         add --force to replace it",
+        .form.unmarked()
     )]
     Foreign {
         /// The path as the user named it.

@@ -20,7 +20,7 @@ pub enum Form {
     Csv,
     /// Records as JSON.
     Json,
-    /// Records in fio's form of JSON.
+    /// Records in fio's form, as JSON or as terse lines.
     Fio,
     /// Records as SQLIO's trace.
     Trace,
@@ -53,16 +53,31 @@ impl Form {
             Self::Csv => head.starts_with("experiment,workload,rw,pattern,direction,"),
             Self::Json => head == "[]\n" || head.starts_with("[\n{\"generator\":\"halfpower "),
             Self::Fio => {
-                head.contains(r#""fio version": "halfpower-"#) || head.contains(r#""fio version":"halfpower-"#)
+                let is_document =
+                    head.contains(r#""fio version": "halfpower-"#) || head.contains(r#""fio version":"halfpower-"#);
+                is_document || head.lines().next().is_some_and(is_line_of_terse)
             }
             Self::Trace => head.lines().next().is_some_and(is_line_of_trace),
             Self::Model => head.starts_with("# Fitted by `halfpower calibrate`"),
-            Self::Text => head.starts_with(TEXT_MARK),
+            Self::Text => head.starts_with(TEXT_MARK) || is_document_of_run(head),
             Self::FioLog => head.lines().next().is_some_and(is_line_of_log),
             Self::Watch => head.starts_with(WATCH_MARK),
             Self::Capture => head.starts_with(CAPTURE_MARK),
         }
     }
+}
+
+/// Whether a line is a terse one of fio's form with halfpower as the program.
+fn is_line_of_terse(line: &str) -> bool {
+    let mut fields = line.split(';');
+    let version = fields.next().is_some_and(|version| version.parse::<u8>().is_ok());
+    version && fields.next().is_some_and(|program| program.starts_with("halfpower-"))
+}
+
+/// Whether this is how the document of a run begins (`halfpower run --json`): with its layout, and soon a figure that no other
+/// tool has.
+fn is_document_of_run(head: &str) -> bool {
+    head.starts_with("{\n  \"schema\": ") && head.contains("\n  \"harness_ns_per_io\": ")
 }
 
 /// Whether a line has fourteen fields and a comment in halfpower's words.
@@ -78,13 +93,23 @@ fn is_line_of_log(line: &str) -> bool {
     fields.len() == 5 && fields.iter().all(|field| field.parse::<u64>().is_ok()) && fields[3..] == ["0", "0"]
 }
 
+impl Form {
+    /// Why a file of this form may have no mark though halfpower made it; empty if each has one.
+    pub(crate) fn unmarked(self) -> &'static str {
+        match self {
+            Self::Trace => " (what was imported from a trace is written as it was, so nothing tells who wrote it)",
+            _ => "",
+        }
+    }
+}
+
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Page => "a report",
             Self::Csv => "a CSV file",
             Self::Json => "a JSON file",
-            Self::Fio => "a JSON file in fio's form",
+            Self::Fio => "a file in fio's form",
             Self::Trace => "an SQLIO trace",
             Self::Model => "a model",
             Self::Text => "what a run printed",
