@@ -65,7 +65,7 @@ pub fn carry_out(words: &[OsString]) -> ExitCode {
 fn outcome(words: &[OsString]) -> anyhow::Result<()> {
     halfpower_os::interrupt::refuse_large_files_by_error()?;
     // This check comes first, because later errors print the words.
-    commands::refuse_passwords(words)?;
+    commands::refuse_passwords(own_words(words))?;
     if let Some(of_fio) = in_place_of_fio(words) {
         return commands::dialect::in_place_of_fio(of_fio);
     }
@@ -82,6 +82,14 @@ fn outcome(words: &[OsString]) -> anyhow::Result<()> {
         Some([command, of_run @ ..]) if command == commands::at_once::JOB => commands::at_once::job(of_run),
         _ => command(CommandLine::read(words).command),
     }
+}
+
+/// The words that are halfpower's: what follows `--` of `watch` is the command of another program, which may need its password
+/// there. It is masked where it is shown or kept.
+fn own_words(words: &[OsString]) -> &[OsString] {
+    let is_watch = words.get(1).is_some_and(|command| command == "watch");
+    let end = words.iter().position(|word| word == "--").filter(|_| is_watch);
+    &words[..end.unwrap_or(words.len())]
 }
 
 /// The words of a line of fio, if the program was called by the name `fio`: programs that call fio then get halfpower.

@@ -105,6 +105,25 @@ fn a_command_is_watched_to_its_end_and_its_streams_are_its_own() {
 }
 
 #[test]
+fn a_command_with_an_address_is_watched_and_its_password_is_kept_nowhere() {
+    let here = folder();
+    let address = "postgresql://ann:hush@server/data";
+    let output = watch(here.path(), &["--no-trace", "-o", "seen.json", "--", "true", address]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let kept = fs::read_to_string(here.path().join("seen.json")).unwrap();
+    assert!(kept.contains("postgresql://ann:***@server/data") && !kept.contains("hush"), "{kept}");
+    assert!(!out(&output).contains("hush") && !told(&output).contains("hush"), "{}", out(&output));
+    // Words of its own are looked at.
+    let refused = watch(here.path(), &["--mount", "smb://ann:hush@server/data", "--no-trace"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        told(&refused).contains("must not hold a password") && !told(&refused).contains("hush"),
+        "{}",
+        told(&refused)
+    );
+}
+
+#[test]
 fn a_watch_that_ends_before_its_command_waits_for_it() {
     let here = folder();
     let words = ["watch", "--no-trace", "--for", "100ms", "--", "sh", "-c", "read line; echo late; exit 4"];
