@@ -57,6 +57,9 @@ pub(crate) fn is_false(value: &bool) -> bool {
     !value
 }
 
+/// Greatest factor that is told; whoever may be off by more knows nothing, and an infinite one could not be stored.
+const MOST_ABOVE: f64 = 1e9;
+
 /// Where the truth is, as factors of a predicted rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reach {
@@ -184,7 +187,7 @@ impl FitError {
             low *= (rate(constants, least_bs) / least_bs.0 as f64 * bs.0 as f64 / predicted).min(1.0);
             beyond = true;
         }
-        Reach { low: low.min(1.0), high: high.max(1.0), beyond }
+        Reach { low: low.min(1.0), high: high.max(1.0).min(MOST_ABOVE), beyond }
     }
 }
 
@@ -236,6 +239,12 @@ mod tests {
         near(drawn.high, 0.9_f64.powf(-errors(100.0)));
         let misfit = FitError { misfit: 0.1, ..error(&[100.0]) }.reach(&MEASURED, None, (Bytes(4096), 1, 1));
         near(misfit.high, (0.1 * errors(100.0)).exp());
+    }
+
+    #[test]
+    fn a_misfit_without_measure_still_has_a_finite_interval() {
+        let reach = FitError { misfit: 400.0, ..error(&[100.0]) }.reach(&MEASURED, None, (Bytes(4096), 1, 1));
+        assert_eq!((reach.low >= 0.0 && reach.low < 1e-9, reach.high), (true, MOST_ABOVE), "{reach:?}");
     }
 
     #[test]

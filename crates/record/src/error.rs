@@ -149,13 +149,13 @@ pub enum RecordError {
         /// The run, as flags.
         run: String,
     },
-    /// The record has a figure that is not a finite number.
-    #[error("{figure} of the run ({run}) is not a finite number, so its record was not stored; measure it again")]
+    /// A figure is not a finite number, so that what holds it could not be read back.
+    #[error("{figure} of {of} is not a finite number, so nothing of it was stored; measure it again")]
     NotANumber {
-        /// The run, as flags.
-        run: String,
-        /// The figure.
-        figure: &'static str,
+        /// What holds it: a run, as flags, or the environment.
+        of: String,
+        /// The figure, such as `predicted.high`.
+        figure: String,
     },
     /// Writing records failed on a stream.
     #[error("the records could not be written: {error}; check the file or the program that reads them")]

@@ -39,6 +39,7 @@ mod study_file;
 mod study_index;
 mod tcp;
 mod trial;
+mod unreadable_figure;
 mod watch_file;
 mod watched;
 

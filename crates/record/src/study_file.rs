@@ -44,6 +44,7 @@ use self::side_files::Claim;
 use crate::difference::difference;
 use crate::figures::column_named;
 use crate::output::{Hold, OutputError, STUDY_APPLICATION_ID as APPLICATION_ID};
+use crate::unreadable_figure::unreadable_figure;
 use crate::{Column, Environment, LeftOut, PlaceIdentity, Record, RecordError, columns};
 
 pub use self::reading::Entry;
@@ -83,7 +84,8 @@ impl StudyFile {
     /// Creates and holds the file of a new study; it appears whole or not at all.
     ///
     /// # Errors
-    /// [`RecordError::Exists`] if the name exists, [`RecordError::Unwritable`] if the file cannot be created.
+    /// [`RecordError::Exists`] if the name exists, [`RecordError::Unwritable`] if the file cannot be created,
+    /// [`RecordError::NotANumber`].
     pub fn create(path: &Path, question: &Question, environment: &Environment) -> Result<Self, RecordError> {
         create(path, question, environment, &[])?;
         let mut file = Self::resume(path, question, environment)?;
@@ -94,7 +96,7 @@ impl StudyFile {
     /// Creates the file of a study with all its records; it appears whole or not at all.
     ///
     /// # Errors
-    /// As [`Self::create`], and [`RecordError::NotANumber`].
+    /// As [`Self::create`].
     pub fn create_whole(
         path: &Path,
         question: &Question,
@@ -322,9 +324,10 @@ impl StudyFile {
     /// Sets the environment of the records to come, and stores it at once.
     ///
     /// # Errors
-    /// The error of writing; the file stays unchanged.
+    /// [`RecordError::NotANumber`], or the error of writing; the file stays unchanged.
     pub fn go_on_in(&mut self, environment: &Environment) -> Result<(), RecordError> {
         if !self.environments.contains(environment) {
+            numbers_only_in(environment)?;
             let layout = self.layout;
             let index = self.environments.len();
             self.change(|to| insert_environment(to, layout, index, environment), Self::failed_to_write)?;
@@ -358,6 +361,9 @@ impl StudyFile {
         records.iter().try_for_each(numbers_only)?;
         let known = self.environments.iter().position(|environment| *environment == here);
         let index = known.unwrap_or(self.environments.len());
+        if known.is_none() {
+            numbers_only_in(&here)?;
+        }
         let layout = self.layout;
         let columns = std::mem::take(&mut self.columns);
         let last = Cell::new(None);
@@ -560,22 +566,18 @@ fn unreadable(path: &Path, error: &std::io::Error) -> RecordError {
     RecordError::Unreadable { path: path.to_path_buf(), reason: error.to_string() }
 }
 
-/// Refuses infinite figures: JSON cannot express them, so such a record could not be read back.
+/// Refuses figures of a record that are not finite: it could not be read back.
 fn numbers_only(record: &Record) -> Result<(), RecordError> {
-    let share = record.cpu.soaker.as_ref().map_or(0.0, |soaker| soaker.baseline_share);
-    let far_share =
-        record.far_end.as_ref().and_then(|end| end.bill.soaker.as_ref()).map_or(0.0, |of| of.baseline_share);
-    let figures = [
-        ("the far end's soaker's baseline", far_share),
-        ("the achieved depth", record.achieved_depth),
-        ("the harness's share", record.harness_ns_per_io),
-        ("our client's time", record.client_ns_per_io.unwrap_or(0.0)),
-        ("the soaker's baseline", share),
-    ];
-    match figures.iter().find(|(_, value)| !value.is_finite()) {
-        Some((figure, _)) => Err(RecordError::NotANumber { run: name(&record.run), figure }),
-        None => Ok(()),
-    }
+    refuse(unreadable_figure(record), || format!("the run ({})", name(&record.run)))
+}
+
+/// The same of an environment, with which the whole study could not be read.
+fn numbers_only_in(environment: &Environment) -> Result<(), RecordError> {
+    refuse(unreadable_figure(environment), || "the environment".to_string())
+}
+
+fn refuse(figure: Option<String>, of: impl FnOnce() -> String) -> Result<(), RecordError> {
+    figure.map_or(Ok(()), |figure| Err(RecordError::NotANumber { of: of(), figure }))
 }
 
 fn name(run: &Run) -> String {
@@ -584,6 +586,7 @@ fn name(run: &Run) -> String {
 
 /// Creates the study file: whole, in one step, and never over an existing file.
 fn create(path: &Path, question: &Question, environment: &Environment, records: &[Record]) -> Result<(), RecordError> {
+    numbers_only_in(environment)?;
     side_files::clear_orphan(&crate::output::followed(path))?;
     let bytes = made(question, environment, records)
         .map_err(|error| RecordError::Unwritable { path: path.to_path_buf(), reason: error.to_string() })?;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::sample::{environment, question, record, records};
 use halfpower_record::{
-    Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Environment, Evidence, HostPlace, HostShare,
-    PathPart, PlaceIdentity, Record, RecordError, Severity, StudyFile, columns,
+    Anatomy, Basis, CheckFinding, CheckResult, CheckState, Cost, Diagnosis, Environment, Evidence, HostPlace,
+    HostShare, LaneRecord, LaneRole, LaneSide, Level, PathPart, Phase, PhaseTime, PlaceIdentity, Predicted, Record,
+    RecordError, Severity, StudyFile, columns,
 };
 use halfpower_spec::{Bytes, Hosts, Nanos, Question};
 use rusqlite::Connection;
@@ -132,6 +133,45 @@ fn what_is_appended_was_taken_at_the_studys_place_and_over_its_span() {
         let error = file.check_span(size, spread).unwrap_err();
         assert!(matches!(error, RecordError::OtherQuestion { .. }) && error.to_string().contains(differs), "{error}");
     }
+}
+
+#[test]
+fn what_could_not_be_read_back_is_not_stored() {
+    let (_folder, path) = place();
+    study_of(&path, &records(2));
+    let endless = f64::INFINITY;
+    let side = |mean: f64| LaneSide { ios: 1, bytes: 1, latency_ns_mean: mean, latency_ns_deviation: 0.0 };
+    let lane = |mean: f64| LaneRecord {
+        role: LaneRole::Own,
+        cpu: None,
+        elapsed_ns: 1,
+        bytes: 1,
+        ios: 1,
+        reads: Some(side(mean)),
+        writes: None,
+    };
+    let phase = PhaseTime { phase: Phase::Submit, mean_ns: endless, requests: 1 };
+    let anatomy = Anatomy { phases: vec![phase], ..Anatomy::default() };
+    let predicted = |high: f64| Some(Predicted { low: 0.5, high, beyond: false });
+    let broken = [
+        ("predicted.high", Record { predicted: predicted(endless), ..record(2) }),
+        ("predicted.high", Record { predicted: predicted(f64::NAN), ..record(2) }),
+        ("achieved_depth", Record { achieved_depth: endless, ..record(2) }),
+        ("lanes.reads.latency_ns_mean", Record { lanes: vec![lane(1.0), lane(endless)], ..record(2) }),
+        ("anatomy.phases.mean_ns", Record { anatomy: Some(anatomy), ..record(2) }),
+    ];
+    let mut file = StudyFile::resume(&path, &question(), &environment("6.1")).unwrap();
+    for (figure, record) in broken {
+        let error = file.append(&record).unwrap_err();
+        assert!(matches!(error, RecordError::NotANumber { .. }) && error.to_string().contains(figure), "{error}");
+    }
+    let level = Level { member_pap_iops: vec![endless], ..Level::default() };
+    let without_end = Environment { levels: vec![level], ..environment("6.3") };
+    assert!(matches!(file.go_on_in(&without_end), Err(RecordError::NotANumber { .. })));
+    file.append(&record(2)).unwrap();
+    drop(file);
+    let file = StudyFile::open(&path).unwrap();
+    assert_eq!((file.records().unwrap(), file.environments().len()), (records(3), 1));
 }
 
 #[test]
