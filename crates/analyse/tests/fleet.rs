@@ -127,7 +127,8 @@ fn what_is_different_about_a_slow_host_stands_beside_it() {
         let slow = share.rank == 1;
         share.steal_ns = if slow { 100_000_000 } else { 0 };
         (share.busy_ns, share.charged_ns) = (if slow { 1_500_000_000 } else { 100_000_000 }, 50_000_000);
-        (share.latency_ns_p50, share.latency_ns_p99) = (1_000_000, if slow { 20_000_000 } else { 2_000_000 });
+        (share.latency_ns_p50, share.latency_ns_p99) =
+            (Some(1_000_000), Some(if slow { 20_000_000 } else { 2_000_000 }));
     }
     let found = fleet(places, &records);
     let evidence = &found.stragglers[0].evidence;

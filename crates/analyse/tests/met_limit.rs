@@ -42,7 +42,7 @@ fn reads_and_writes_are_added_up_where_they_share_a_limit() {
     let met = |half_duplex, each_mbps: f64| {
         let pap = Some(Rate(37e6));
         let level = Level { name: "cgroup limit".to_string(), pap, half_duplex, ..Level::default() };
-        let mixed = workload(Rw::Rw, Cache::Device, 128, 4);
+        let mixed = workload(Rw::Mixed, Cache::Device, 128, 4);
         let mut record = record_at(&disk, mixed, 0, Pass::Plain, 2.0 * each_mbps * 1e6);
         record.read_ios = record.ios / 2;
         met_limit(&[level], &record).map(|met| met.share)

@@ -187,7 +187,7 @@ impl FitError {
             low *= (rate(constants, least_bs) / least_bs.0 as f64 * bs.0 as f64 / predicted).min(1.0);
             beyond = true;
         }
-        Reach { low: low.min(1.0), high: high.max(1.0).min(MOST_ABOVE), beyond }
+        Reach { low: low.min(1.0), high: high.clamp(1.0, MOST_ABOVE), beyond }
     }
 }
 

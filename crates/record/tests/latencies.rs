@@ -64,7 +64,7 @@ fn where_no_request_succeeded_there_is_no_latency() {
         assert_eq!(column(&failed, name), Value::Null, "{name}");
     }
     let mut reads_alone = run(320);
-    reads_alone.run.workload.rw = Rw::Randrw;
+    reads_alone.run.workload.rw = Rw::Randmixed;
     let read_latency = reads_alone.latency.clone();
     let write_latency = Latency::default();
     let by_direction = Some(ByDirection { read_bytes: reads_alone.bytes, read_latency, write_latency });

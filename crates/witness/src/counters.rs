@@ -107,11 +107,6 @@ mod tests {
         assert_eq!(told, [(0, 1), (2, 3)]);
         assert_eq!(spent[0].number, None, "its place tells it");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn a_window_does_not_contain_the_other_readings() {
