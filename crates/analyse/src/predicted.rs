@@ -15,7 +15,7 @@ const LEAST_SHARE: f64 = 0.01;
 const LEAST_MORE: f64 = 1.02;
 /// Share of the processors that it can use, from which they are told.
 const NEARLY_ALL: f64 = 0.9;
-/// How many times as many operations it takes, from which unknown processors, and a bound without computing, are told.
+/// How many times as many operations it takes, from which unknown processors, and what there would be without computing, are told.
 const FAR_MORE: f64 = 1.1;
 
 /// What an application would get on another path.
@@ -26,7 +26,7 @@ pub struct PredictFindings {
     pub operations: ReplayFindings,
     /// What it would get if computing took no time, where it would be busier than when it was captured; `null` where that is not
     /// known or makes no difference. Computing is taken to need what it needed, and processors that rest less need less.
-    pub at_most: Option<WithoutComputing>,
+    pub without_computing: Option<WithoutComputing>,
     /// How long a flush takes there, and who says so.
     pub flush: PredictedFlush,
     /// What the prediction rests on, and where it may be wrong.
@@ -218,8 +218,8 @@ pub fn predict_findings(before: &Captured, draws: &[Captured], basis: &PredictBa
     ];
     notes.extend(sums.into_iter().flatten());
     notes.extend(of_processors(&operations, basis.processors));
-    let at_most = basis.without_computing.and_then(|most| without_computing(before, most, &operations));
-    PredictFindings { operations, at_most, flush, notes }
+    let without_computing = basis.without_computing.and_then(|most| without_computing(before, most, &operations));
+    PredictFindings { operations, without_computing, flush, notes }
 }
 
 /// What there would be without computing, if that is more and the application is busier there.
@@ -414,16 +414,16 @@ mod tests {
     }
 
     #[test]
-    fn what_there_would_be_without_computing_bounds_a_busier_application() {
+    fn what_there_would_be_without_computing_is_told_of_a_busier_application() {
         let before = captured(OperationKind::Fsync, 1_000_000);
-        let at_most = |after_ns, most_ns| {
+        let without = |after_ns, most_ns| {
             let [after, most] = [after_ns, most_ns].map(|ns| captured(OperationKind::Fsync, ns));
             let basis = PredictBasis { without_computing: Some(&most), ..PLAIN };
-            predict_findings(&before, std::slice::from_ref(&after), &basis).at_most
+            predict_findings(&before, std::slice::from_ref(&after), &basis).without_computing
         };
-        let found = at_most(500_000, 250_000).unwrap();
+        let found = without(500_000, 250_000).unwrap();
         assert_eq!((found.per_second, found.commits_per_second), (4000.0, Some(4000.0)));
-        assert_eq!((at_most(500_000, 490_000), at_most(1_000_000, 500_000)), (None, None));
+        assert_eq!((without(500_000, 490_000), without(1_000_000, 500_000)), (None, None));
     }
 
     #[test]

@@ -215,7 +215,7 @@ fn a_prediction_has_the_same_page() {
         "not synced",
         "1,200 pauses",
         "would use 1.90 of the 2.00 that it can have. There, what it computes takes 3.10 times as long.",
-        "as many as without any computing",
+        "with no computing at all there would be",
         "(group commit): 1.01 when it was captured, 1.00 there",
     ] {
         assert!(page.contains(told), "{told} is missing");

@@ -26,11 +26,11 @@ pub(crate) fn answer(findings: &PredictFindings, subject: &str, place: &str) -> 
             " It would commit {rate} times a second{often}; a commit would take {there} (p99) instead of {now}."
         );
     }
-    if let Some(WithoutComputing { per_second, commits_per_second }) = findings.at_most {
+    if let Some(WithoutComputing { per_second, commits_per_second }) = findings.without_computing {
         let commits = commits_per_second.map_or(String::new(), |rate| format!(" and {} commits", format::number(rate)));
         text += &format!(
-            " That is if what it computes takes as long as when it was captured. Processors that rest less compute faster: there are at \
-             most {} operations{commits} a second, as many as without any computing.",
+            " That is if what it computes takes as long as when it was captured. Processors that rest less compute \
+             faster: with no computing at all there would be {} operations{commits} a second.",
             format::number(per_second)
         );
     }

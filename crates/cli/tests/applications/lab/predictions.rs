@@ -43,7 +43,7 @@ fn predicted(disk: &Disk, capture: &Path, study: &Path) -> [f64; 2] {
         .iter()
         .find(|row| row["kind"] == "fdatasync")
         .map_or(f64::NAN, |row| number(&row["after"]["per_second"]["value"]));
-    [commits, said["at_most"]["commits_per_second"].as_f64().unwrap_or(commits)]
+    [commits, said["without_computing"]["commits_per_second"].as_f64().unwrap_or(commits)]
 }
 
 /// Captures on one disk, predicts and measures on the other, until the evidence decides.
