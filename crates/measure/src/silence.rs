@@ -1,7 +1,5 @@
 //! Watches whether a target still answers, and says how long it may be silent before its run is given up.
 
-use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -38,8 +36,8 @@ impl WriteBack {
             return Self::Nothing;
         }
         let known: Option<Vec<String>> = devices.iter().cloned().collect();
-        let count = |devices: &Vec<String>| !devices.is_empty() && devices.iter().all(|device| is_counted(device));
-        known.filter(count).map_or(Self::Machine, Self::Devices)
+        let are_told = |devices: &Vec<String>| !devices.is_empty() && DeviceCounters::are_told(devices);
+        known.filter(are_told).map_or(Self::Machine, Self::Devices)
     }
 
     /// What has been written back so far; it grows with that, in a unit of its own.
@@ -50,13 +48,6 @@ impl WriteBack {
             Self::Machine => written_back_pages(),
         }
     }
-}
-
-/// Whether the kernel counts what the device of this name does; it may be told not to (`queue/iostats`).
-fn is_counted(device: &str) -> bool {
-    let folder = Path::new("/sys/block").join(device);
-    let is_off = fs::read_to_string(folder.join("queue/iostats")).is_ok_and(|setting| setting.trim() == "0");
-    folder.join("stat").exists() && !is_off
 }
 
 /// Watches a target from the end of the window on.
@@ -140,8 +131,10 @@ mod tests {
 
     #[test]
     fn what_is_written_back_is_looked_for_only_where_something_is() {
-        let known = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-        let known = known.map(|entry| entry.file_name().to_string_lossy().into_owned()).find(|name| is_counted(name));
+        let known = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+        let known = known
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .find(|name| DeviceCounters::are_told(std::slice::from_ref(name)));
         for devices in [vec![], vec![None], vec![known.clone(), None], vec![Some("no-such-device".to_string())]] {
             assert_eq!(WriteBack::of(false, &devices), WriteBack::Nothing);
             assert_eq!(WriteBack::of(true, &devices), WriteBack::Machine, "{devices:?}");

@@ -15,6 +15,11 @@ impl DeviceCounters {
         Self::within(Path::new("/sys/block"), devices)
     }
 
+    /// Whether the counters of each of these devices are told.
+    pub fn are_told(devices: &[String]) -> bool {
+        Self::of(devices).0.len() == devices.len()
+    }
+
     fn within(folder: &Path, devices: &[String]) -> Self {
         let read = |name: &String| {
             let device = folder.join(name);

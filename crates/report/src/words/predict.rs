@@ -124,21 +124,7 @@ fn note(note: &PredictNote) -> String {
             format::thousands(*operations as f64)
         ),
         PredictNote::Processors { used_before, used, usable, longer } => {
-            let [before, used, usable] = [*used_before, *used, *usable].map(format::number);
-            let computing = match *longer {
-                longer if longer >= 1.02 => {
-                    format!(" There, what it computes takes {} times as long.", format::factor(longer))
-                }
-                longer if longer <= 0.98 => format!(
-                    " There, what it computes takes {} of the time, as it waits less for a processor.",
-                    format::percent(longer)
-                ),
-                _ => String::new(),
-            };
-            format!(
-                "It used {before} processors when it was captured, and would use {used} of the {usable} that it can \
-                 have.{computing}"
-            )
+            processors([*used_before, *used, *usable], *longer)
         }
         PredictNote::ProcessorsUnknown => {
             "How much processor time its operations take is not known, so processors are taken to be enough for all of them. \
@@ -151,6 +137,22 @@ fn note(note: &PredictNote) -> String {
             if *pauses == 1 { "1 pause".to_string() } else { format!("{} pauses", format::thousands(*pauses as f64)) }
         ),
     }
+}
+
+/// Processors in use before and there, and those that it can have; how many times as long computing takes.
+fn processors(counts: [f64; 3], longer: f64) -> String {
+    let [before, used, usable] = counts.map(format::number);
+    let computing = if longer >= 1.02 {
+        format!(" There, what it computes takes {} times as long.", format::factor(longer))
+    } else if longer <= 0.98 {
+        let share = format::percent(longer);
+        format!(" There, what it computes takes {share} of the time, as it waits less for a processor.")
+    } else {
+        String::new()
+    };
+    format!(
+        "It used {before} processors when it was captured, and would use {used} of the {usable} that it can have.{computing}"
+    )
 }
 
 fn accesses(pattern: Pattern, rw: Direction) -> String {
