@@ -53,6 +53,21 @@ proptest! {
     }
 }
 
+/// Where a page's header points elsewhere, its last rows are gone or those of another page.
+#[test]
+fn a_flipped_bit_in_the_header_of_a_page_never_hides_a_record() {
+    let (_folder, path) = scratch();
+    for (at, bit) in (0..WHOLE.len()).filter(|at| at % 4096 < 12).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
+        let mut bytes = WHOLE.clone();
+        bytes[at] ^= 1 << bit;
+        fs::write(&path, bytes).unwrap();
+        if let Ok((asked, environments, found)) = contents(&path) {
+            let is_whole = asked == question() && environments == [environment("6.1"), environment("6.2")];
+            assert!(is_whole && found == records(COUNT), "bit {bit} of byte {at} hides records, and nobody says so");
+        }
+    }
+}
+
 /// A damaged table definition can hide every record.
 #[test]
 fn records_that_the_schema_hides_are_missed() {

@@ -158,10 +158,25 @@ pub(super) fn all_but_records(connection: &Connection, path: &Path) -> Result<Se
         let program = connection.query_row("SELECT program FROM study", [], |row| row.get(0)).map_err(failed)?;
         check_length(connection, path)?;
         let environments = environments(connection, path, layout)?;
-        let newest =
-            connection.query_row("SELECT ifnull(max(rowid), 0) FROM record", [], |row| row.get(0)).map_err(failed)?;
+        let newest = newest(connection, path)?;
         Ok(Seen { layout, program, question, environments, newest })
     })
+}
+
+/// The number of the last record: how many there are, as the table says and as its index does. A damaged page may hide the last
+/// ones from one of the three.
+fn newest(connection: &Connection, path: &Path) -> Result<i64, RecordError> {
+    const TABLE: &str = "SELECT ifnull(max(rowid), 0), count(*) FROM record NOT INDEXED";
+    const INDEX: &str = "SELECT count(*) FROM record";
+    let failed = |error: rusqlite::Error| RecordError::of_sqlite(path, &error);
+    let (newest, in_table): (i64, i64) =
+        connection.query_row(TABLE, [], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed)?;
+    let in_index: i64 = connection.query_row(INDEX, [], |row| row.get(0)).map_err(failed)?;
+    if newest != in_table || newest != in_index {
+        let detail = format!("its last record is number {newest}, and it has {in_table} records, {in_index} in the index");
+        return Err(damaged(path, detail));
+    }
+    Ok(newest)
 }
 
 /// A record as it is stored.
