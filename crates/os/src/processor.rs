@@ -179,7 +179,7 @@ const STEPS_A_LOOK: u32 = 4_096;
 struct Soaked {
     /// Sum of all intrusions, in nanoseconds.
     lost_ns: AtomicU64,
-    /// The clock at its last step; 0 before the first.
+    /// The clock at its last step; before the first, when it was let on its processor.
     seen_ns: AtomicU64,
     /// Processor time charged to the thread, in nanoseconds.
     thread_ns: AtomicU64,
@@ -226,6 +226,8 @@ impl Soaker {
             let thread = std::thread::Builder::new().name(format!("soaker {cpu}")).spawn(move || {
                 let permitted = pin_this_thread(cpu).and_then(|()| yield_to_everybody());
                 let soak_now = permitted.is_ok();
+                // Until its first step, which a busy processor may put off, all time since now is lost.
+                soaked[index].seen_ns.store(clock.now_ns(), Ordering::Release);
                 let _ = ready.send(permitted);
                 if soak_now {
                     soak(&clock, &soaked[index], &stop);
@@ -265,7 +267,7 @@ impl Drop for Soaker {
 }
 
 fn soak(clock: &Clock, soaked: &Soaked, stop: &AtomicBool) {
-    let mut seen_ns = clock.now_ns();
+    let mut seen_ns = soaked.seen_ns.load(Ordering::Relaxed);
     let mut lost_ns = 0;
     while !stop.load(Ordering::Relaxed) {
         for _ in 0..STEPS_A_LOOK {

@@ -1,7 +1,8 @@
 //! Hides passwords and keys in command lines and addresses, before they are kept or shown.
 //!
 //! What looks like a secret is replaced by `***`: the value of a variable that is set for a command (`SSHPASS=...`), the
-//! value of an option such as `--password`, the password in an address (`user:...@host`), and what signs an address of S3.
+//! value of an option such as `--password`, or `-p` of some commands, a header such as `Authorization:`, the password in an
+//! address (`user:...@host`), and what signs an address of S3.
 //! Rather too much is hidden than too little: nothing is run from such a text.
 
 use std::borrow::Cow;
@@ -14,6 +15,19 @@ const HIDDEN: &str = "***";
 const SECRETS: [&str; 5] = ["PASS", "SECRET", "TOKEN", "CREDENTIAL", "SIGNATURE"];
 /// Names of secrets that have no such part, in small letters.
 const OTHERS: [&str; 3] = ["pwd", "key", "sig"];
+/// Options of one letter, or two, whose value is a secret: the commands, the option, and whether the value may be the next word
+/// (else it is asked for). sshpass(1), plink(1), mysql(1), curl(1), redis-cli, mongosh, ldapsearch(1), smbclient(1).
+const SHORT_OPTIONS: [(&[&str], &str, bool); 7] = [
+    (&["sshpass", "mongosh", "mongodump", "mongorestore"], "-p", true),
+    (&["plink", "pscp", "psftp"], "-pw", true),
+    (&["mysql", "mysqldump", "mysqladmin", "mysqlslap", "mariadb", "mariadb-dump", "mariadb-admin"], "-p", false),
+    (&["curl"], "-u", true),
+    (&["redis-cli", "redis-benchmark"], "-a", true),
+    (&["ldapsearch", "ldapmodify"], "-w", true),
+    (&["smbclient"], "-U", true),
+];
+/// Names of headers of HTTP that hold secrets, beside those that say so, in small letters.
+const HEADERS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 /// Characters after which a command begins.
 const BETWEEN_COMMANDS: [char; 7] = [';', '|', '&', '(', ')', '`', '\n'];
 
@@ -61,8 +75,10 @@ struct Masking {
     begins: bool,
     /// Whether the next word is the value of an option that names a secret.
     is_secret_next: bool,
-    /// Whether the command is `sshpass`, whose `-p` is a password.
-    is_sshpass: bool,
+    /// The option of the present command whose value is a secret, and whether that may be the next word.
+    short_option: Option<(&'static str, bool)>,
+    /// Whether a header with a secret goes on here.
+    in_header: bool,
 }
 
 impl Masking {
@@ -74,11 +90,13 @@ impl Masking {
     fn between_commands<'a>(&mut self, rest: &'a str, c: char) -> &'a str {
         self.begins = true;
         self.is_secret_next = false;
-        self.is_sshpass = false;
+        self.short_option = None;
+        self.in_header &= !self.quotes.is_empty();
         self.through(rest, c)
     }
 
     fn quotes_end<'a>(&mut self, rest: &'a str, c: char) -> &'a str {
+        self.in_header = false;
         while self.quotes.pop().is_some_and(|open| open != c) {}
         self.through(rest, c)
     }
@@ -98,23 +116,56 @@ impl Masking {
             self.shown += HIDDEN;
             return;
         }
-        if self.is_sshpass && word.starts_with("-p") {
-            self.is_secret_next = word == "-p";
-            self.shown += if word == "-p" { word } else { "-p***" };
+        if self.hides_header(word) || self.hides_short_option(word) {
             return;
         }
         let begins = self.begins;
         let is_variable = word.split_once('=').is_some_and(|(name, _)| is_variable(name));
         self.begins = begins && (is_variable || goes_before_a_command(word));
-        // The first word that is no option is the command that sshpass starts.
-        self.is_sshpass =
-            (begins && (word == "sshpass" || word.ends_with("/sshpass"))) || (self.is_sshpass && word.starts_with('-'));
+        // The first word that is no option is a command, and the next such one that which sshpass starts.
+        if begins && !is_variable && !word.starts_with('-') {
+            self.short_option = short_option(word);
+            self.begins |= word == "sshpass" || word.ends_with("/sshpass");
+        }
+        self.begins |= word == "--";
         if is_variable && let Some((name, value)) = word.split_once('=') {
             let is_secret = has_secret_name(name, begins) && !value.is_empty();
             self.shown += &if is_secret { format!("{name}={HIDDEN}") } else { format!("{name}={}", address(value)) };
             return;
         }
         self.option(word);
+    }
+
+    /// Whether the word belongs to a header with a secret, which is hidden then.
+    fn hides_header(&mut self, word: &str) -> bool {
+        let is_other = self.quotes.is_empty() && (word.starts_with('-') || word.contains("://"));
+        if self.in_header && !is_other {
+            self.shown += HIDDEN;
+            return true;
+        }
+        self.in_header = false;
+        let Some((name, value)) = word.split_once(':').filter(|(_, value)| !value.starts_with('/')) else { return false };
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        if !is_name || !(HEADERS.contains(&name.to_ascii_lowercase().as_str()) || is_secret(name)) {
+            return false;
+        }
+        self.in_header = true;
+        self.shown += name;
+        self.shown += if value.is_empty() { ":" } else { ":***" };
+        true
+    }
+
+    /// Whether the word is the option of the present command whose value is a secret, which is hidden then.
+    fn hides_short_option(&mut self, word: &str) -> bool {
+        let Some((option, may_be_next)) = self.short_option.filter(|(option, _)| word.starts_with(option)) else {
+            return false;
+        };
+        self.is_secret_next = word == option && may_be_next;
+        self.shown += option;
+        if word != option {
+            self.shown += HIDDEN;
+        }
+        true
     }
 
     /// An option or any other word.
@@ -132,6 +183,13 @@ impl Masking {
             self.shown += HIDDEN;
         }
     }
+}
+
+/// The option of this command whose value is a secret.
+fn short_option(command: &str) -> Option<(&'static str, bool)> {
+    let name = command.rsplit('/').next()?;
+    let found = SHORT_OPTIONS.iter().find(|(commands, ..)| commands.contains(&name));
+    found.map(|(_, option, may_be_next)| (*option, *may_be_next))
 }
 
 /// Whether the name of an option says that its value is a secret, and not the file of one.
@@ -232,6 +290,14 @@ mod tests {
             ("docker run -e ROOT_PASS=x image", "docker run -e ROOT_PASS=*** image"),
             ("sshpass -p geheim ssh nas", "sshpass -p *** ssh nas"),
             ("/usr/bin/sshpass -v -pgeheim ssh -p 22 nas", "/usr/bin/sshpass -v -p*** ssh -p 22 nas"),
+            ("watch -- mysqldump -u a -pgeheim db", "watch -- mysqldump -u a -p*** db"),
+            ("mysql -p db", "mysql -p db"),
+            ("redis-cli -h a -a geheim ping", "redis-cli -h a -a *** ping"),
+            ("plink -pw 'a b' u@h ls", "plink -pw *** u@h ls"),
+            ("curl -u a:b https://h/", "curl -u *** https://h/"),
+            ("curl -H 'Authorization: Bearer x;y z' https://h/", "curl -H 'Authorization: *** ***;*** ***' https://h/"),
+            ("curl -H X-Api-Key:x --url https://h/", "curl -H X-Api-Key:*** --url https://h/"),
+            ("curl -H Authorization: Bearer x -s https://h/", "curl -H Authorization: *** *** -s https://h/"),
             ("cmd --password 'a b' --token=x --user u", "cmd --password *** --token=*** --user u"),
             ("cmd --api-key x y", "cmd --api-key *** y"),
             ("mount -o username=u,password=x,ro //nas/s", "mount -o username=u,password=***,ro //nas/s"),

@@ -14,8 +14,8 @@ use crate::lines::{self, Line};
 use crate::message::{Answer, Call, Greeting, PROTOCOL, Reply, Request};
 use crate::soaking::Soaking;
 
-/// Longer than any request.
-const LONGEST_REQUEST: usize = 4096;
+/// Longer than any request: a run of the far end's names each of its sizes and zones.
+const LONGEST_REQUEST: usize = 1 << 20;
 
 /// Answers each line of `input` with one line of `output`, about this machine and the processes with these names. An
 /// invalid request gets an error reply. `ways` measures runs. Returns when the input ends or nobody reads the output

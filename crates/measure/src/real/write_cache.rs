@@ -3,6 +3,7 @@
 //! While the cache is switched, a note on disk holds the setting from before. If the process is killed, the next start
 //! finds the note and restores the setting, even after a reboot: a SCSI disk keeps its setting.
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -106,12 +107,16 @@ impl WriteCache {
         Ok(Self { device: device.to_string(), switch, before, note: Some(note.map_err(failed)?) })
     }
 
-    /// Switches it on or off.
+    /// Switches it on or off. Before it is off, the device writes down what it holds: from then on the kernel may send it no
+    /// flushes, also for what others made durable before.
     ///
     /// # Errors
     /// If the device refuses, or keeps another setting.
     pub fn turn(&self, to: Switch) -> Result<(), MeasureError> {
         let setting = Self::setting(to);
+        if to == Switch::Off {
+            flush(&self.device).map_err(|error| not_switched(&self.device, &error))?;
+        }
         self.switch.set(setting).map_err(|error| not_switched(&self.device, &error))?;
         match self.switch.setting() {
             Ok(now) if now == setting => Ok(()),
@@ -125,6 +130,15 @@ impl WriteCache {
             Switch::On => WRITE_BACK,
             Switch::Off => WRITE_THROUGH,
         }
+    }
+}
+
+/// Makes a device write down its cache. One that has no node here cannot be asked.
+fn flush(device: &str) -> io::Result<()> {
+    match File::open(Path::new("/dev").join(device)) {
+        Ok(node) => node.sync_all(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
