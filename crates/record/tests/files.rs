@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use halfpower_record::output::{Destination, Form, OutputError, publish_new};
+use halfpower_record::output::{Destination, Form, OutputError, publish_new, replace_own};
 
 fn write(path: &Path, text: &str) -> Result<(), OutputError> {
     Destination::new(path, Form::Model, false)?.write(|out| {
@@ -43,6 +43,16 @@ fn the_new_file_has_the_rights_of_the_old_one() {
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o440)).unwrap();
     assert!(matches!(write(&path, MODEL), Err(OutputError::Protected { .. })));
+}
+
+#[test]
+fn what_is_replaced_in_one_step_keeps_its_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("baseline.halfpower");
+    replace_own(&path, b"one").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    replace_own(&path, b"two").unwrap();
+    assert_eq!((fs::read(&path).unwrap(), fs::metadata(&path).unwrap().mode() & 0o777), (b"two".to_vec(), 0o600));
 }
 
 #[test]

@@ -245,7 +245,8 @@ pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     unfinished.publish(&name).map_err(refused)
 }
 
-/// Puts these bytes in the place of the file `path`, which the caller knows to be its own; they appear whole or not at all.
+/// Puts these bytes in the place of the file `path`, which the caller knows to be its own; they appear whole or not at all, and
+/// as few may read them as before.
 ///
 /// # Errors
 /// [`OutputError::Changed`] if `path` is no name in a folder, else the system's error.
@@ -257,5 +258,10 @@ pub fn replace_own(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let folder = Folder::open(&folder).map_err(refused)?;
     let unfinished = Unfinished::new(&folder).map_err(refused)?;
     (&unfinished.file).write_all(bytes).map_err(refused)?;
+    if let Ok(old) = path.symlink_metadata()
+        && old.is_file()
+    {
+        take_after(&unfinished.file, &old);
+    }
     unfinished.replace(&name).map_err(refused)
 }
