@@ -183,6 +183,20 @@ mod tests {
         assert_eq!(evidence.verdict(), Verdict::Held);
     }
 
+    /// No share is above 1 or below 0, but its interval is.
+    #[test]
+    fn a_share_near_its_end_is_held_and_one_that_is_far_off_is_not() {
+        let after = |figure: Figure, seen: [f64; 3]| {
+            let mut evidence = Evidence::new(figure);
+            seen.iter().for_each(|found| evidence.add(*found));
+            evidence.verdict()
+        };
+        assert_eq!(after(Figure::share("intervals that hold", 0.95), [1.0, 0.99, 1.0]), Verdict::Held);
+        assert_eq!(after(Figure::share("intervals that hold", 0.95), [0.8, 0.81, 0.8]), Verdict::Missed);
+        assert_eq!(after(Figure::rare("alarms", 0.05), [0.0, 0.01, 0.0]), Verdict::Held);
+        assert_eq!(after(Figure::rare("alarms", 0.05), [0.2, 0.21, 0.2]), Verdict::Missed);
+    }
+
     #[test]
     fn a_try_without_an_observation_is_no_evidence() {
         let mut evidence = Evidence::new(Figure::saying("its name"));

@@ -37,6 +37,9 @@ const QUIET: f64 = 0.05;
 /// The same where a throttle or a wire is measured, which leaves the processors idle for most of the time.
 const QUIET_ENOUGH: f64 = 0.2;
 
+/// Above all that is found, over the truth: an end of a bound that is none. `lab/run` shows no such end.
+const WHATEVER: f64 = 100.0;
+
 /// How much others may take in a lab.
 fn quiet(lab: &str) -> f64 {
     match lab {
@@ -71,6 +74,18 @@ impl Figure {
     /// A number that, divided by `truth`, must lie in `bound`.
     pub fn between(name: impl Into<String>, truth: f64, unit: &'static str, bound: RangeInclusive<f64>) -> Self {
         Self { name: name.into(), truth: Truth::Number { truth, unit, bound } }
+    }
+
+    /// A share of all, at least `least` of which must be so. There is no upper end: the interval of a share near 1 reaches
+    /// beyond it, where no share can be.
+    pub fn share(name: impl Into<String>, least: f64) -> Self {
+        Self::between(name, 1.0, "", least..=WHATEVER)
+    }
+
+    /// A share of all, at most `most` of which may be so. There is no lower end: the interval of a share near 0 reaches
+    /// below it.
+    pub fn rare(name: impl Into<String>, most: f64) -> Self {
+        Self::between(name, most, "", -WHATEVER..=1.0)
     }
 
     /// A sentence of the program, right or wrong. A try finds 1 if it is right, otherwise 0.

@@ -111,10 +111,10 @@ mod lab {
     #[ignore = "lab: hundreds of duets a try"]
     fn false_alarms_and_a_planted_tenth() {
         let figures = vec![
-            Figure::between("compare --live, equal simulated disks: comparisons that alarm", 0.05, "", 0.0..=1.0),
-            Figure::between("compare --live, equal simulated disks: intervals that miss", 0.05, "", 0.0..=1.0),
-            Figure::between("compare --live, a planted tenth: cells that find it", 1.0, "", 0.95..=1.0),
-            Figure::between("compare --live, a planted tenth: intervals that hold it", 1.0, "", 0.95..=1.0),
+            Figure::rare("compare --live, equal simulated disks: comparisons that alarm", 0.05),
+            Figure::rare("compare --live, equal simulated disks: intervals that miss", 0.05),
+            Figure::share("compare --live, a planted tenth: cells that find it", 0.95),
+            Figure::share("compare --live, a planted tenth: intervals that hold it", 0.95),
         ];
         let mut first = 1;
         judge("statistics", figures, || {
