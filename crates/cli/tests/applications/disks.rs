@@ -55,7 +55,8 @@ struct InUserSpace {
 
 impl InUserSpace {
     fn new() -> Result<Self, String> {
-        let folder = tempfile::tempdir().unwrap();
+        // Below the target folder `lab/run` finds what a test that is stopped leaves.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let [servers, fixed_us, rate, flush_us] = SLOW_FLUSH;
         let mut python = Command::new("python3");
         python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/paced_disk.py")).arg(folder.path());

@@ -22,7 +22,8 @@ impl Tracing {
     /// # Errors
     /// What is missing here.
     pub fn new() -> Result<Self, String> {
-        let point = tempfile::tempdir().unwrap();
+        // Below the target folder `lab/run` finds what a test that is stopped leaves.
+        let point = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let output = Command::new("mount").args(["-t", "tracefs", "nodev"]).arg(point.path()).output();
         let output = output.map_err(|error| format!("mount: {error}"))?;
         if !output.status.success() {

@@ -118,7 +118,8 @@ struct UserSpaceDisk {
 
 impl UserSpaceDisk {
     fn new(bytes: u64, fixed_us: u32, flush_us: u32) -> Result<Self, String> {
-        let folder = tempfile::tempdir().unwrap();
+        // Below the target folder `lab/run` finds what a test that is stopped leaves.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/paced_disk.py");
         let mut server = Command::new("python3");
         server.arg(program).arg(folder.path());
