@@ -43,21 +43,32 @@ impl Verdict {
 pub(crate) struct Evidence {
     pub figure: Figure,
     pub seen: Vec<f64>,
+    /// Tries before the verdict that told nothing of the figure, and those that others disturbed.
+    pub unseen: usize,
+    pub disturbed: usize,
     verdict: Verdict,
 }
 
 impl Evidence {
     pub fn new(figure: Figure) -> Self {
-        Self { figure, seen: Vec::new(), verdict: Verdict::NotDecided }
+        Self { figure, seen: Vec::new(), unseen: 0, disturbed: 0, verdict: Verdict::NotDecided }
     }
 
     /// Adds one observation, unless it is NaN. A verdict is final, and later observations are ignored.
     pub fn add(&mut self, found: f64) {
-        if found.is_nan() || self.verdict != Verdict::NotDecided {
-            return;
+        match self.verdict {
+            Verdict::NotDecided if found.is_nan() => self.unseen += 1,
+            Verdict::NotDecided => {
+                self.seen.push(found);
+                self.verdict = self.look();
+            }
+            Verdict::Held | Verdict::Missed => {}
         }
-        self.seen.push(found);
-        self.verdict = self.look();
+    }
+
+    /// Counts a try that others disturbed, if the figure was not decided before it.
+    pub fn disturb(&mut self) {
+        self.disturbed += usize::from(self.verdict == Verdict::NotDecided);
     }
 
     pub fn verdict(&self) -> Verdict {
@@ -201,9 +212,13 @@ mod tests {
     fn a_try_without_an_observation_is_no_evidence() {
         let mut evidence = Evidence::new(Figure::saying("its name"));
         [1.0, f64::NAN, 1.0].into_iter().for_each(|found| evidence.add(found));
+        evidence.disturb();
         assert_eq!((evidence.seen.len(), evidence.verdict()), (2, Verdict::NotDecided));
         [1.0, 0.0].into_iter().for_each(|found| evidence.add(found));
         assert_eq!((evidence.seen.len(), evidence.verdict()), (3, Verdict::Held), "it rests on what decided it");
+        evidence.add(f64::NAN);
+        evidence.disturb();
+        assert_eq!((evidence.unseen, evidence.disturbed), (1, 1), "what comes after the verdict is no try of it");
     }
 
     #[test]

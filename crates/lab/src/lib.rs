@@ -103,7 +103,6 @@ impl Figure {
 pub fn judge(lab: &str, figures: Vec<Figure>, mut measure: impl FnMut() -> Option<Vec<f64>>) {
     let mut evidence: Vec<Evidence> = figures.into_iter().map(Evidence::new).collect();
     let mut worst = Disturbance::default();
-    let mut disturbed = 0;
     for number in 1..=MOST_TRIES {
         let before = Machine::now();
         let Some(found) = measure() else { return };
@@ -119,7 +118,7 @@ pub fn judge(lab: &str, figures: Vec<Figure>, mut measure: impl FnMut() -> Optio
             worst = others;
         }
         if !is_quiet {
-            disturbed += 1;
+            evidence.iter_mut().for_each(Evidence::disturb);
             continue;
         }
         evidence.iter_mut().zip(&found).for_each(|(evidence, found)| evidence.add(*found));
@@ -128,7 +127,7 @@ pub fn judge(lab: &str, figures: Vec<Figure>, mut measure: impl FnMut() -> Optio
         }
     }
     let outcomes: Vec<results::Outcome> =
-        evidence.iter().map(|evidence| results::Outcome::of(lab, evidence, disturbed, &worst)).collect();
+        evidence.iter().map(|evidence| results::Outcome::of(lab, evidence, &worst)).collect();
     outcomes.iter().for_each(|outcome| println!("{outcome}"));
     results::keep(&outcomes);
     let missed: Vec<String> =

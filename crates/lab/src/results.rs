@@ -26,7 +26,9 @@ pub(crate) struct Outcome {
     deviation_interval: Option<f64>,
     /// Smallest and largest accepted deviation.
     bound: Option<[f64; 2]>,
+    /// Tries until the verdict. Of these, those that told nothing of the figure, and those that others disturbed.
     tries: usize,
+    unseen_tries: usize,
     disturbed_tries: usize,
     /// Share of the processors' time that others took in the worst try, and who took it.
     noise: f64,
@@ -40,7 +42,7 @@ fn word<S: serde::Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Erro
 }
 
 impl Outcome {
-    pub fn of(lab: &str, evidence: &Evidence, disturbed_tries: usize, worst: &Disturbance) -> Self {
+    pub fn of(lab: &str, evidence: &Evidence, worst: &Disturbance) -> Self {
         let seen = &evidence.seen;
         let found = (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64);
         let (unit, truth, bound) = match &evidence.figure.truth {
@@ -60,8 +62,9 @@ impl Outcome {
             deviation,
             deviation_interval: truth.zip(evidence.mean()).map(|(truth, (_, half))| half / truth),
             bound,
-            tries: seen.len() + disturbed_tries,
-            disturbed_tries,
+            tries: seen.len() + evidence.unseen + evidence.disturbed,
+            unseen_tries: evidence.unseen,
+            disturbed_tries: evidence.disturbed,
             noise: worst.share,
             noise_by: worst.by.clone(),
             verdict: evidence.verdict(),
@@ -81,11 +84,14 @@ impl fmt::Display for Outcome {
                 }
             }
             (Some(found), None) => write!(out, "right in {:.0}% of the tries", found * 100.0)?,
-            _ => write!(out, "nothing seen undisturbed")?,
+            _ => write!(out, "nothing seen")?,
         }
         write!(out, ", {} tries", self.tries)?;
+        if self.unseen_tries > 0 {
+            write!(out, ", {} of which told nothing of it", self.unseen_tries)?;
+        }
         if self.disturbed_tries > 0 {
-            write!(out, " of which {} were disturbed, by {} most", self.disturbed_tries, self.noise_by)?;
+            write!(out, ", {} of which were disturbed, by {} most", self.disturbed_tries, self.noise_by)?;
         }
         Ok(())
     }
