@@ -150,6 +150,11 @@ impl Throttle {
 }
 
 impl Begun {
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.0.try_wait(), Ok(None))
+    }
+
     /// Waits for its end, and returns its findings.
     pub fn findings(self) -> Value {
         let output = self.0.wait_with_output().unwrap();

@@ -88,7 +88,7 @@ impl Case for Device {
         let halves: Vec<&Value> = curves.map(|curve| &curve["half_power_bs_bytes"]).collect();
         let level = findings["bottleneck"]["level"].as_str().unwrap();
         println!("half power computed {half}, found {halves:?}; the narrowest level is {level}");
-        found.push(right(halves.iter().all(|found| **found == *half)));
+        found.push(right(!halves.is_empty() && halves.iter().all(|found| **found == *half)));
         found.push(right(level.contains("cgroup")));
         found
     }

@@ -26,5 +26,6 @@ fn a_witness_measures_its_own_ends_ways_and_the_wire_is_the_slowest() {
     assert!(words.contains("code 0") && words.contains("MB/s locally at the server, "), "{text}");
     assert!(words.contains("MB/s through the share on the same machine, "), "{text}");
     assert!(!words.contains("is not measured: --far-end"), "{text}");
-    assert!(!text.lines().any(|line| line.ends_with(":1") || line.contains(".halfpower-")), "{text}");
+    assert!(text.contains("s.study:0") && !super::holds_password(&text), "no file holds the password: {text}");
+    assert!(!text.contains(".halfpower-"), "nothing is left: {text}");
 }
