@@ -14,7 +14,7 @@ pub const DISK: &str = "sim:fixed=100us,rate=400MB/s,disks=2";
 
 /// The program, if it was built with MPI and mpirun exists.
 pub fn program() -> Option<PathBuf> {
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_halfpower"));
+    let program = PathBuf::from(halfpower_lab::judged(env!("CARGO_BIN_EXE_halfpower")));
     if !cfg!(feature = "mpi") {
         skip("this program has no MPI: cargo test --features halfpower/mpi");
         return None;
