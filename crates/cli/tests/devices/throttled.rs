@@ -96,8 +96,8 @@ pub struct Throttle {
     pub group: PathBuf,
 }
 
-/// A running study.
-pub struct Begun(Child);
+/// A running study, which ends with this value.
+pub struct Begun(Option<Child>);
 
 /// Limits of a device in the group, in bytes and in requests a second.
 pub struct Limit<'a> {
@@ -140,7 +140,7 @@ impl Throttle {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn();
-        Begun(study.unwrap())
+        Begun(Some(study.unwrap()))
     }
 
     /// A shell command that runs the command after it in the group.
@@ -152,14 +152,24 @@ impl Throttle {
 impl Begun {
     /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
-        !matches!(self.0.try_wait(), Ok(None))
+        self.0.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
     }
 
     /// Waits for its end, and returns its findings.
-    pub fn findings(self) -> Value {
-        let output = self.0.wait_with_output().unwrap();
+    pub fn findings(mut self) -> Value {
+        let output = self.0.take().expect("it was not waited for").wait_with_output().unwrap();
         assert!(output.status.success());
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+impl Drop for Begun {
+    /// Where another study of the test has failed, this one would go on, and hold its control group.
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -441,11 +441,12 @@ impl Site {
 }
 
 /// Processes that keep all processors busy. They are more urgent than others, since the scheduler lets who sleeps often pass
-/// burners of the same urgency; and so are their sessions, between which it shares the processors first.
+/// burners of the same urgency; and so are their sessions, between which it shares the processors first. In a session of its own
+/// Ctrl-C does not reach a burner: it ends with the thread that has started it.
 pub fn burners(count: usize) -> Vec<Running> {
     let burns = "echo -10 2>/dev/null > /proc/self/autogroup; while :; do :; done";
-    let burner = || Running::begin(Command::new("nice").args(["-n", "-10", "setsid", "sh", "-c", burns]));
-    (0..count).map(|_| burner()).collect()
+    let words = ["-n", "-10", "setsid", "setpriv", "--pdeathsig", "KILL", "sh", "-c", burns];
+    (0..count).map(|_| Running::begin(Command::new("nice").args(words))).collect()
 }
 
 /// A process that does nothing.
