@@ -93,9 +93,10 @@ fn a_watch_costs_the_application_a_hundredth_at_most() {
                 if watched_first { first / second } else { second / first }
             };
             let mut logarithms: Vec<f64> = (0..PAIRS).map(|number| pair(number).ln()).collect();
-            // A neighbour's burst falls on one time of a pair: the middle half of the pairs counts.
+            // A neighbour's burst falls on one time of a pair, whichever: as many pairs are left out at either end.
             logarithms.sort_by(f64::total_cmp);
-            let middle = &logarithms[PAIRS as usize / 4..PAIRS as usize * 3 / 4];
+            let left_out = logarithms.len() / 4;
+            let middle = &logarithms[left_out..logarithms.len() - left_out];
             Some(vec![(middle.iter().sum::<f64>() / middle.len() as f64).exp()])
         });
     }
