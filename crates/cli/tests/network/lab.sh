@@ -137,7 +137,7 @@ disk() {
     echo "$number rbps=$1 wbps=$1" >"$group/io.max"
   fi
   for process in $(serving); do echo "$process" >"$group/cgroup.procs"; done
-  # The server's page cache forgets what it has of the files there, twice a second, but for what is read right now.
+  # The server's page cache forgets what it has of the files there, every two seconds, but for what is read right now.
   (while sleep 2; do python3 -c '
 import glob, os
 for name in glob.glob("/mnt/slow/.halfpower-*"):
