@@ -1,4 +1,4 @@
-//! Tests that the lines of halfpower on its own pages are lines that it takes.
+//! Tests that the lines of halfpower on its own pages are lines that it takes, and that tests which they name are there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,4 +89,61 @@ fn lines_on_pages_are_taken() {
     }
     assert!(all_refused.is_empty(), "{}", all_refused.join("\n"));
     assert!(taken > 40, "{taken} lines were found");
+}
+
+/// The package of a line of `cargo test` in an indented block of code, and the words that name its tests.
+fn tests_of(line: &str) -> Option<(&str, Vec<&str>)> {
+    let (_, words) = line.strip_prefix("    ")?.split_once("cargo test ")?;
+    let mut words = words.split_whitespace();
+    let mut package = None;
+    let mut names = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "-p" => package = words.next(),
+            "--test" | "--features" => {
+                words.next();
+            }
+            word if word.starts_with('-') => {}
+            word => names.push(word),
+        }
+    }
+    Some((package?, names))
+}
+
+/// Whether a file of a crate, or a function in one, has a name that holds this word.
+fn is_named(folder: &Path, word: &str) -> bool {
+    let is_function = |line: &str| {
+        let name = line.trim_start().strip_prefix("fn ").and_then(|rest| rest.split('(').next());
+        name.is_some_and(|name| name.contains(word))
+    };
+    let mut folders = vec![folder.join("src"), folder.join("tests")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_stem().is_some_and(|name| name.to_string_lossy().contains(word))
+                || fs::read_to_string(&path).is_ok_and(|text| text.lines().any(is_function))
+            {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn tests_that_pages_name_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut named = 0;
+    for page in pages(&root) {
+        let text = fs::read_to_string(&page).unwrap();
+        for (package, names) in text.lines().filter_map(tests_of) {
+            let folder = root.join("crates").join(package.strip_prefix("halfpower-").unwrap_or("cli"));
+            for name in names {
+                named += 1;
+                assert!(is_named(&folder, name), "{}: {package} has no test {name}", page.display());
+            }
+        }
+    }
+    assert!(named > 4, "{named} tests were named");
 }
