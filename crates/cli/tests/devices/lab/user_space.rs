@@ -1,7 +1,7 @@
 //! Studies disks in user space whose servers, time of a request and rate are known, and compares all figures with these.
 
 use std::ops::RangeInclusive;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use halfpower_lab::{AskedRow, Figure, RowTruth, Screens, is_state_of_a_path_alone, is_stop_unknown, judge};
 use serde_json::Value;
@@ -149,8 +149,7 @@ fn lacking() -> Option<&'static str> {
 }
 
 /// The report of a study and the record of a run.
-fn documents(child: Child) -> [Value; 2] {
-    let output = child.wait_with_output().unwrap();
+fn documents(output: &Output) -> [Value; 2] {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let all: Result<Vec<Value>, _> =
@@ -171,10 +170,12 @@ fn figures_of_disks_in_user_space_are_true() {
         let folder = || tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let folders = [folder(), folder()];
         let begun: Vec<Child> = DISKS.iter().zip(&folders).map(|(disk, folder)| disk.begin(folder)).collect();
+        // All of them end before one is looked at: where one has failed, nothing goes on.
+        let ended: Vec<Output> = begun.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
         let mut screens = Screens::default();
         let mut found = Vec::new();
-        for (disk, child) in DISKS.iter().zip(begun) {
-            let [report, run] = documents(child);
+        for (disk, output) in DISKS.iter().zip(&ended) {
+            let [report, run] = documents(output);
             screens.add(disk.name, &report, |asked| disk.truth(asked));
             found.extend(disk.found(&report, &run));
         }
