@@ -93,6 +93,34 @@ fn sqlite_and_duckdb_answer_the_example_queries_as_the_analysis_does() {
     }
 }
 
+/// Runs of commits and of ways of issuing have the block size, depth and cache setting of a cell, and other rates.
+#[test]
+#[ignore = "gate: other programs read it"]
+fn the_example_queries_leave_out_what_other_experiments_measured() {
+    let Some(python) = python("duckdb") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let study = folder.path().join("study.csv");
+    let run = |experiment: &str, pass: &str, bs: u32, threads: u32, mbps: f64| {
+        format!("{experiment},random,write,{bs},1,{threads},device,{pass},1,0,{mbps:.1},1.0,1000,2000,100,9,9,5\n")
+    };
+    let head = "experiment,pattern,direction,bs_bytes,iodepth,threads,cache,pass,seed,errors,mbps,iops,\
+                latency_ns_p50,latency_ns_p99,submitted,user_ns,system_ns,soaker_lost_ns\n";
+    let runs = [
+        run("random", "plain", 4096, 1, 40.0),
+        run("random", "plain", 4096, 2, 80.0),
+        run("random", "plain", 8192, 1, 100.0),
+        run("random", "soaker", 8192, 1, 90.0),
+        run("commits", "plain", 8192, 16, 900.0),
+        run("engines", "plain", 4096, 1, 300.0),
+    ];
+    fs::write(&study, format!("{head}{}", runs.concat())).unwrap();
+    let script = examples().join("duckdb_queries.py");
+    let answer = said(Command::new(python).arg(script).arg(&study).arg("--csv"));
+    let (names, rows) = first_answer(&answer);
+    assert_eq!(names, ["pattern", "cache", "direction", "iodepth", "peak_mbps", "half_power_bs_bytes"]);
+    assert_eq!(rows, [["random", "device", "write", "1", "100.0", "8192"]]);
+}
+
 #[test]
 #[ignore = "gate: other programs read it"]
 fn the_notebook_reads_the_csv_and_the_study_file() {
