@@ -228,6 +228,11 @@ impl Capture {
         self.open.map(|open| open.begin_ns).filter(|begin_ns| *begin_ns > at_ns)
     }
 
+    /// A thread gets a processor.
+    pub(crate) fn runs(&mut self, thread: u32, at_ns: u64) {
+        self.groups.runs(thread, at_ns);
+    }
+
     /// A thread goes to sleep.
     pub(crate) fn sleeps(&mut self, thread: u32) {
         self.groups.sleeps(thread);

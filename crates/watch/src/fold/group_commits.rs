@@ -10,9 +10,13 @@ use halfpower_record::{AwaitedSync, OperationKind, TOGETHER_NS};
 
 use super::spans::Span;
 
-/// Longest time for which a thread runs from the end of a sync to the first whom it wakes, and from one to the next.
-const AT_ONCE_NS: u64 = 50_000;
-/// Who was let through and goes on after a longer time, to sync or to sleep again, waited for something else.
+/// Longest time for which a thread runs from the end of a sync to the first whom it wakes, and from one to the next: this, or a
+/// part of the sync. To wake a processor that rests takes some 50 us by itself where a hypervisor has to interrupt it, and after a
+/// long sync caches are cold.
+const AT_ONCE_NS: u64 = 100_000;
+const AT_ONCE_OF_A_SYNC: u64 = 64;
+/// Who was let through, and goes on later than this after it got a processor, to sync or to sleep again, waited for something
+/// else.
 const GOES_ON_NS: u64 = 1_000_000;
 
 /// A time that a thread spends on a file.
@@ -33,6 +37,16 @@ struct Thread {
     woke_ns: u64,
     /// Its wait for syncs of others, up to when it was let through.
     waiting: Option<OnFile>,
+    /// When it got a processor after that.
+    runs_ns: Option<u64>,
+}
+
+impl Thread {
+    /// Whether what it does at this time follows from having been let through at the end of a wait.
+    fn goes_on(&self, waiting: &OnFile, at_ns: u64) -> bool {
+        let from_ns = self.runs_ns.unwrap_or(waiting.span.to_ns);
+        at_ns.saturating_sub(from_ns) <= GOES_ON_NS
+    }
 }
 
 /// A wait that is over. Its lane, and the index of its file among those that are used, are found at the end.
@@ -83,8 +97,7 @@ impl GroupCommits {
     pub(crate) fn ended(&mut self, thread: u32, file: u32, kind: OperationKind, span: Span) {
         let known = self.threads.entry(thread).or_default();
         let waited = known.waiting.take().filter(|waiting| {
-            let goes_on_ns = span.from_ns.checked_sub(waiting.span.to_ns);
-            waiting.file == file && goes_on_ns.is_some_and(|goes_on_ns| goes_on_ns <= GOES_ON_NS)
+            waiting.file == file && span.from_ns >= waiting.span.to_ns && known.goes_on(waiting, span.from_ns)
         });
         let writes = known
             .writes
@@ -117,17 +130,25 @@ impl GroupCommits {
         }
     }
 
+    /// A thread gets a processor. Where many compute, who was let through may wait for one for longer than a sync takes.
+    pub(crate) fn runs(&mut self, thread: u32, at_ns: u64) {
+        if let Some(known) = self.threads.get_mut(&thread).filter(|known| known.waiting.is_some()) {
+            known.runs_ns = known.runs_ns.or(Some(at_ns));
+        }
+    }
+
     /// A thread, which has run since the time that stands beside it, wakes another one, which has slept likewise.
     pub(crate) fn wakes(&mut self, (waker, runs_from_ns): (u32, u64), at_ns: u64, (thread, since_ns): (u32, u64)) {
         let Some(known) = self.threads.get_mut(&waker) else { return };
-        let is_at_once = at_ns.saturating_sub(known.woke_ns.max(runs_from_ns)) <= AT_ONCE_NS;
-        known.synced = known.synced.filter(|_| is_at_once);
         let Some(OnFile { file, span: synced }) = known.synced else { return };
+        let at_once_ns = AT_ONCE_NS.max(synced.length_ns() / AT_ONCE_OF_A_SYNC);
+        if at_ns.saturating_sub(known.woke_ns.max(runs_from_ns)) > at_once_ns {
+            known.synced = None;
+            return;
+        }
         known.woke_ns = at_ns;
         let woken = self.threads.entry(thread).or_default();
-        let again = woken
-            .waiting
-            .filter(|waiting| waiting.file == file && since_ns.saturating_sub(waiting.span.to_ns) <= GOES_ON_NS);
+        let again = woken.waiting.filter(|waiting| waiting.file == file && woken.goes_on(waiting, since_ns));
         let from_ns = again.map_or(since_ns, |waiting| waiting.span.from_ns);
         let span = Span::new(from_ns, at_ns);
         // What it had written and not synced, it waits for.
@@ -138,6 +159,7 @@ impl GroupCommits {
             self.keep(thread, file, span, true);
         } else {
             woken.waiting = Some(OnFile { file, span });
+            woken.runs_ns = None;
         }
     }
 

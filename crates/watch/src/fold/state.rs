@@ -302,13 +302,16 @@ impl FoldState {
     }
 
     pub(crate) fn switched_in(&mut self, at_ns: u64, thread: u32) {
-        let Some(thread) = self.threads.get_mut(&thread) else { return };
-        thread.turn(&mut self.slots, at_ns, State::Running);
-        let Some(key) = thread.op else { return };
+        let Some(known) = self.threads.get_mut(&thread) else { return };
+        known.turn(&mut self.slots, at_ns, State::Running);
+        if let Some(capture) = &mut self.capture {
+            capture.runs(thread, at_ns);
+        }
+        let Some(key) = known.op else { return };
         let is_over = |op: &Op| op.begun.by == IssuedBy::Mapping && op.open == 0;
         if self.slots.get(key).is_some_and(is_over) {
-            let at_ns = thread.since_ns;
-            thread.op = None;
+            let at_ns = known.since_ns;
+            known.op = None;
             self.end_slept(key, at_ns);
         }
     }

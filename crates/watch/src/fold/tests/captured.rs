@@ -381,6 +381,47 @@ fn who_waits_for_the_sync_of_another_is_kept_with_what_that_made_durable() {
 }
 
 #[test]
+fn who_is_woken_slowly_has_waited_too() {
+    // A hypervisor interrupts a processor that rests for each of them; after a long sync all takes longer.
+    for [ended, first, second] in [[1110, 1190, 1280], [20_110, 20_350, 20_600]] {
+        let mut scene = kept();
+        commit(&mut scene, EARLY, [0, 6, 20]);
+        commit(&mut scene, LATE, [30, 36, 50]);
+        scene.out(90, EARLY, 1);
+        scene.out(95, LATE, 1);
+        commit(&mut scene, LEADER, [100, 110, ended]);
+        wakes(&mut scene, first, LEADER, EARLY);
+        wakes(&mut scene, second, LEADER, LATE);
+        assert_eq!(awaited(scene, 30_000), [(0, 90, first - 90, true), (1, 95, second - 95, true)]);
+    }
+}
+
+#[test]
+fn who_was_let_through_may_wait_for_a_processor_before_it_goes_on() {
+    for (sleeps_again, waited) in [(true, (1, 105, 4905, true)), (false, (1, 105, 1025, false))] {
+        let mut scene = kept();
+        commit(&mut scene, EARLY, [0, 6, 20]);
+        commit(&mut scene, LATE, [30, 36, 50]);
+        scene.out(90, EARLY, 1);
+        commit(&mut scene, LEADER, [100, 110, 1110]);
+        scene.out(105, LATE, 1);
+        wakes(&mut scene, 1120, LEADER, EARLY);
+        scene.add(1130, LEADER, Happening::Wakes { thread: LATE });
+        scene.woken(1131, LATE);
+        scene.back(3500, LATE);
+        if sleeps_again {
+            // Another one is at work meanwhile.
+            scene.out(3520, LATE, 1);
+            commit(&mut scene, EARLY, [1140, 1150, 5000]);
+            wakes(&mut scene, 5010, EARLY, LATE);
+        } else {
+            commit(&mut scene, LATE, [3510, 3520, 4000]);
+        }
+        assert_eq!(awaited(scene, 6000), [(0, 90, 1030, true), waited]);
+    }
+}
+
+#[test]
 fn other_wake_ups_are_no_waits_for_a_sync() {
     let mut scene = kept();
     commit(&mut scene, EARLY, [0, 6, 20]);
