@@ -76,6 +76,11 @@ impl LimitReadings {
         Self(all)
     }
 
+    /// Whether no limit holds.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a limit holds for requests to disks.
     pub(crate) fn limits_disks(&self) -> bool {
         self.0.iter().any(|reading| !reading.disk.is_empty())

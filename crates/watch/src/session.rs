@@ -182,6 +182,7 @@ impl Session {
             self.followed.processes().for_each(|pid| self.places.look_at(pid));
         }
         self.counters.watch_disks(&self.places.disks(), now_ns);
+        self.counters.look_at_limits(&self.places, now_ns);
         self.count_bytes(now_ns);
         let followed = self.tracing.follow(&mut self.places, &mut self.followed);
         self.scans.looked(now_ns, processor::charged_to_this_thread_ns().saturating_sub(before_ns));

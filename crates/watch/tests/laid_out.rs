@@ -136,3 +136,24 @@ fn a_process_that_ends_ends_the_watch() {
     assert!(watched.subject.ended.is_some());
     assert_eq!((watched.subject.processes, watched.subject.name.as_str()), (1, "dd"));
 }
+
+#[test]
+fn limits_of_its_group_are_told_after_a_process_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    let group = "sys/fs/cgroup/system.slice/db.service";
+    let read = |bytes: u64| lay(base, &format!("{group}/io.stat"), &format!("254:0 rbytes={bytes} rios=9\n"));
+    thread(base, [9000100, 1, 9000100], "dd", [5_000, 0]);
+    lay(base, "proc/self/mountinfo", "30 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    lay(base, &format!("{group}/io.max"), "254:0 rbps=1000000 wbps=max riops=max wiops=max\n");
+    read(0);
+    let mut session = Session::begin(&processes(&[9000100], true), &COUNTERS, base).unwrap();
+    read(1_000_000);
+    std::thread::sleep(Duration::from_millis(1100));
+    session.step(Duration::ZERO).unwrap();
+    fs::remove_dir_all(base.join("proc/9000100")).unwrap();
+    let (watched, _) = session.finish().unwrap();
+    let [limit] = watched.group_limits.as_slice() else { panic!("{:?}", watched.group_limits) };
+    assert_eq!((limit.limits.as_str(), limit.limit), ("read_bps", 1e6));
+    assert!(limit.used > 0.0, "{limit:?}");
+}

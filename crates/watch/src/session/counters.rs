@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use halfpower_os::processor::{self, Times};
-use halfpower_os::tasks::{PressureTime, pressure};
+use halfpower_os::tasks::{PressureTime, pressure, task};
 use halfpower_record::{CpuTimes, DeviceUse, GroupLimit, Pressure};
 use halfpower_witness::{DeviceCounters, processors_since};
 
@@ -21,12 +21,15 @@ struct PressureBefore {
 /// The counters when the watch began.
 #[derive(Debug)]
 pub(crate) struct Counters {
+    root: PathBuf,
     began_ns: u64,
     machine: Vec<Times>,
     /// Disks, with when each was first looked at.
     disks: Vec<(String, DeviceCounters, u64)>,
     pressure: Vec<PressureBefore>,
     limits: LimitReadings,
+    /// The limits when they were looked at last, and when that was: once the process has ended, nothing tells its groups.
+    last_limits: (LimitReadings, u64),
     /// The process whose control groups are told of.
     process: Option<u32>,
 }
@@ -42,11 +45,13 @@ impl Counters {
             PressureBefore { of, folder, before }
         });
         let mut counters = Self {
+            root: root.to_path_buf(),
             began_ns: now_ns,
             machine: processor::machine(),
             disks: Vec::new(),
             pressure: pressure.collect(),
             limits: LimitReadings::default(),
+            last_limits: (LimitReadings::default(), now_ns),
             process,
         };
         counters.limits = counters.limits_now(places);
@@ -111,9 +116,32 @@ impl Counters {
         self.pressure.iter().flat_map(since).collect()
     }
 
-    /// What was used of the limits since the beginning.
+    /// Whether the process whose limits are told of is there, and has not ended.
+    fn is_there(&self) -> bool {
+        self.process.and_then(|process| task(&self.root, process, process)).is_some_and(|task| task.exists)
+    }
+
+    /// Looks at the limits that there were in the beginning, for when the process has ended.
+    pub(crate) fn look_at_limits(&mut self, places: &Places, now_ns: u64) {
+        if self.limits.is_empty() {
+            return;
+        }
+        let now = self.limits_now(places);
+        // What was read while it ended may lack some.
+        if self.is_there() {
+            self.last_limits = (now, now_ns);
+        }
+    }
+
+    /// What was used of the limits since the beginning, or until they were looked at last if the process has ended.
     pub(crate) fn limits(&self, places: &Places, now_ns: u64) -> Vec<GroupLimit> {
-        // If the process has ended, nothing tells any longer.
-        self.limits_now(places).since(&self.limits, now_ns.saturating_sub(self.began_ns))
+        let span_ns = |at_ns: u64| at_ns.saturating_sub(self.began_ns);
+        let told = self.limits_now(places).since(&self.limits, span_ns(now_ns));
+        // Version 2 tells the groups of a process until its parent has waited for it.
+        if !told.is_empty() || self.is_there() {
+            return told;
+        }
+        let (last, at_ns) = &self.last_limits;
+        last.since(&self.limits, span_ns(*at_ns))
     }
 }
