@@ -124,12 +124,17 @@ pub fn replay<'a>(
     let needs = needs(captured);
     let cuts = cuts(captured, &needs);
     let files = files::at(place.into(), captured, needs, settings.seed, stop)?;
-    let mut replayed = Replayed { laid_out_bytes: files.bytes, not_direct: files.not_direct, ..Replayed::default() };
+    let mut replayed = Replayed {
+        laid_out_bytes: files.bytes,
+        not_direct: files.not_direct,
+        widened: widened(captured, &files),
+        ..Replayed::default()
+    };
     let mut handles = Handles { files: &files, shared: BTreeMap::new() };
     let mut lanes = Vec::with_capacity(scripts.len());
     for scripted in &scripts {
         let script = &scripted.script;
-        let mut made = made(captured, script, scripts.len(), settings, &files, &mut replayed.widened)?;
+        let mut made = made(captured, script, scripts.len(), settings, &files)?;
         handles.give(&mut made, captured, script)?;
         made.cuts = cuts.iter().filter(|(_, of)| *of == scripted.lane).map(|(file, _)| *file).collect();
         made.number = scripted.lane;
@@ -240,6 +245,19 @@ fn cuts(captured: &Captured, needs: &[Needs]) -> Vec<(usize, u32)> {
     first.into_iter().collect()
 }
 
+/// Where an operation goes here, and its bytes: what it moves is widened to what direct requests need.
+fn placed(operation: &CapturedOperation, files: &LaidOut) -> (u64, u64) {
+    let alignment = files.files[operation.file as usize].as_ref().map_or(1, |file| file.alignment);
+    let offset = operation.offset / alignment * alignment;
+    let bytes = (operation.offset + operation.bytes).next_multiple_of(alignment) - offset;
+    (offset, if operation.bytes > 0 { bytes } else { 0 })
+}
+
+/// Operations that are widened. A commit that several lanes may have to do is one.
+fn widened(captured: &Captured, files: &LaidOut) -> u64 {
+    captured.operations.iter().filter(|operation| placed(operation, files).1 != operation.bytes).count() as u64
+}
+
 /// A lane without its handles.
 fn made(
     captured: &Captured,
@@ -247,18 +265,13 @@ fn made(
     lanes: usize,
     settings: &ReplaySettings,
     files: &LaidOut,
-    widened: &mut u64,
 ) -> Result<Lane, ReplayError> {
     let scaled = |ns: u64| settings.pace.shortened_ns(ns).min(MOST_PAUSE_NS);
     let mut longest = 1;
     let mut steps = Vec::with_capacity(script.steps.len());
     for step in &script.steps {
         let operation = &captured.operations[step.operation];
-        let alignment = files.files[operation.file as usize].as_ref().map_or(1, |file| file.alignment);
-        let offset = operation.offset / alignment * alignment;
-        let bytes = (operation.offset + operation.bytes).next_multiple_of(alignment) - offset;
-        let moves_bytes = operation.bytes > 0;
-        *widened += u64::from(moves_bytes && bytes != operation.bytes);
+        let (offset, bytes) = placed(operation, files);
         longest = longest.max(bytes);
         steps.push(Step {
             think_ns: scaled(step.think_ns),
@@ -266,7 +279,7 @@ fn made(
             call: call_of(operation.kind),
             handle: 0,
             offset,
-            bytes: if moves_bytes { bytes } else { 0 },
+            bytes,
             operation: step.operation,
             wait: None,
             is_awaited: false,

@@ -239,11 +239,10 @@ fn commits_of_file_1(round: &Captured) -> Vec<(u64, u64)> {
     spans
 }
 
-#[test]
-fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
+/// Two lanes that commit file 1 by turns, and a third one that comes during each commit and shares the next one.
+fn shared() -> Captured {
     const TURNS: u64 = 20;
     const TURN_NS: u64 = 1_100_000;
-    // Two lanes commit by turns, and a third one comes during each commit and shares the next one.
     let mut operations = Vec::new();
     let mut awaited = Vec::new();
     for turn in 0..TURNS {
@@ -269,7 +268,22 @@ fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
     // It reads once, or it would be no lane.
     operations.insert(2, operation(2, 500_000, OperationKind::Read, (2, 0, 4096)));
     awaited.sort_by_key(|wait| wait.at_ns);
-    let before = Captured { slices: vec![TURNS * TURN_NS], lanes: 3, operations, awaited, ..captured() };
+    Captured { slices: vec![TURNS * TURN_NS], lanes: 3, operations, awaited, ..captured() }
+}
+
+#[test]
+fn a_commit_that_several_lanes_may_do_is_widened_once() {
+    let mut before = shared();
+    before.files[1].direct = true;
+    before.operations.iter_mut().filter(|one| one.kind == OperationKind::Write).for_each(|one| one.bytes = 100);
+    let replayed = asked_again(&before, &settings(50));
+    let expected = if replayed.not_direct > 0 { 0 } else { 20 };
+    assert_eq!(replayed.widened, expected);
+}
+
+#[test]
+fn lanes_that_share_syncs_write_and_sync_one_at_a_time() {
+    let before = shared();
     let files = before.logs_of_group_commits();
     let commits = |captured: &Captured, lane| {
         let whole = captured.with_whole_commits(&files);
