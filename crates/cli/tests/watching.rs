@@ -105,6 +105,18 @@ fn a_command_is_watched_to_its_end_and_its_streams_are_its_own() {
 }
 
 #[test]
+fn a_command_is_waited_for_though_its_watch_cannot_be_told() {
+    let here = folder();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let script = "sleep 1; : > ended";
+    let mut watching = command(here.path(), &["watch", "--no-trace", "--for", "100ms", "--", "sh", "-c", script]);
+    let output = watching.stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(told(&output).contains("standard output cannot be written"), "{}", told(&output));
+    assert!(here.path().join("ended").exists(), "it was left behind: {}", told(&output));
+}
+
+#[test]
 fn a_command_with_an_address_is_watched_and_its_password_is_kept_nowhere() {
     let here = folder();
     let address = "postgresql://ann:hush@server/data";

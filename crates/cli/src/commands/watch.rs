@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use halfpower_analyse::{WatchFindings, watch_findings};
 use halfpower_probe::Root;
 use halfpower_record::output::{Destination, Form};
-use halfpower_record::{Watched, read_watch, write_watch};
+use halfpower_record::{Captured, Watched, read_watch, write_watch};
 use halfpower_spec::Nanos;
 use halfpower_watch::{Recording, Session, Settings};
 
@@ -68,21 +68,30 @@ pub fn watch(args: &WatchArgs) -> Result<()> {
     let mut live = Live::new(args.json || started.is_some(), length(args));
     let seen = observe(&mut session, started.as_ref(), args, study.as_ref(), &mut live, &stop);
     live.close();
-    seen?;
-    let (mut watched, captured) = session.finish()?;
-    let recorded = record.zip(captured).map(|(destination, captured)| Recorded { destination, captured });
-    let recorded = recorded.as_ref();
-    let Some(mut started) = started else { return tell(args, &watched, study.as_ref(), &outputs, recorded) };
+    let seen = seen.and_then(|()| Ok(session.finish()?));
+    let answer = |watched: &Watched, captured: Option<Captured>| {
+        let recorded = record.zip(captured).map(|(destination, captured)| Recorded { destination, captured });
+        tell(args, watched, study.as_ref(), &outputs, recorded.as_ref())
+    };
+    let Some(mut started) = started else {
+        let (watched, captured) = seen?;
+        return answer(&watched, captured);
+    };
     // Whoever ends the watch ends the command with it; where its time is over, the command goes on.
     if stop.load(Ordering::Relaxed) {
         started.wait(&stop)?;
     }
-    watched.subject.ended = started.ended()?.map(started::how);
-    tell(args, &watched, study.as_ref(), &outputs, recorded)?;
-    if watched.subject.ended.is_none() {
+    let ended = started.ended()?;
+    let told = seen.and_then(|(mut watched, captured)| {
+        watched.subject.ended = ended.map(started::how);
+        answer(&watched, captured)
+    });
+    if ended.is_none() {
         started.tell_that_it_goes_on();
     }
+    // Also if the watch failed: nobody else waits for the command.
     let status = started.wait(&stop)?;
+    told?;
     if status.success() || stop.load(Ordering::Relaxed) { Ok(()) } else { Err(CommandFailed::new(status).into()) }
 }
 
