@@ -101,11 +101,14 @@ fn there(data: DataFile, captured: &Captured, needs: Vec<Needs>) -> Result<LaidO
     let operations = &captured.operations;
     let reached_bytes = operations.iter().map(|one| one.offset.saturating_add(one.bytes)).max().unwrap_or(0);
     let bytes = data.size_bytes()?;
+    let wants_direct = captured.files.iter().zip(&needs).any(|(file, needs)| file.direct && needs.is_used);
+    let alignment = if wants_direct { unit_of(&data)? } else { None };
+    // What is written is widened to whole blocks, and must not make the file longer.
+    let written_bytes = needs.iter().map(|needs| needs.written_to).max().unwrap_or(0);
+    let reached_bytes = reached_bytes.max(written_bytes.next_multiple_of(alignment.unwrap_or(1)));
     if reached_bytes > bytes {
         return Err(ReplayError::BeyondTheEnd { path: data.path().to_path_buf(), reached_bytes, bytes });
     }
-    let wants_direct = captured.files.iter().zip(&needs).any(|(file, needs)| file.direct && needs.is_used);
-    let alignment = if wants_direct { unit_of(&data)? } else { None };
     let direct = alignment.is_some();
     let not_direct = usize::from(wants_direct && !direct);
     let is_writable = captured.writes();

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use halfpower_os::DataFile;
 use halfpower_record::{AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, OperationKind};
 use halfpower_replay::{Pace, ReplayError, ReplaySettings, Replayed, laid_out_bytes, replay};
 use tempfile::TempDir;
@@ -177,6 +178,22 @@ fn what_cannot_be_asked_again_is_refused_before_anything_is_written() {
     wide.operations = (0..2000).map(|lane| operation(lane, 0, OperationKind::Read, (2, 0, 4096))).collect();
     assert!(refused(&wide, folder.path()).contains("2,000 lanes"));
     assert_eq!(fs::read(&file).unwrap(), b"somebody's");
+}
+
+#[test]
+fn a_file_that_is_there_never_becomes_longer() {
+    let folder = folder();
+    let path = folder.path().join("data");
+    let held = vec![7_u8; 10_000];
+    fs::write(&path, &held).unwrap();
+    let mut before = captured();
+    before.operations = vec![operation(0, 0, OperationKind::Write, (0, 9_000, 1_000))];
+    before.lanes = 1;
+    let data = DataFile::open(&path, true).unwrap();
+    let asked = replay(&before, data, &settings(20), &AtomicBool::new(false));
+    // Without direct I/O nothing is widened.
+    assert!(asked.is_ok_and(|replayed| replayed.not_direct == 1) || fs::read(&path).unwrap() == held);
+    assert_eq!(fs::metadata(&path).unwrap().len(), 10_000);
 }
 
 #[test]
