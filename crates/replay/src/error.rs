@@ -30,7 +30,7 @@ pub enum ReplayError {
     },
     /// The target is shorter than what the capture reaches.
     #[error(
-        "{} ends at {}, and the capture reaches {}: name a file or device that is as long, or a folder",
+        "{} ends at {}, and what is asked of it reaches {}: name a file or device that is as long, or a folder",
         path.display(),
         size(*bytes as f64),
         size(*reached_bytes as f64)
