@@ -99,6 +99,19 @@ fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
 }
 
 #[test]
+fn what_came_of_it_is_told_though_its_page_cannot_be_written() {
+    let here = folder();
+    kept(here.path());
+    std::os::unix::fs::symlink("/dev/full", here.path().join("full.html")).unwrap();
+    let line = "run --workload app.halfpower . -d 200ms -o again.halfpower --html full.html";
+    let output = run(here.path(), &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(out(&output).starts_with("postgres, asked again in "), "{}", out(&output));
+    assert!(told(&output).contains("full.html cannot be written: No space left"), "{}", told(&output));
+    assert!(told(&output).contains("Written: again.halfpower"), "{}", told(&output));
+}
+
+#[test]
 fn what_a_capture_leaves_nothing_to_say_about_is_refused_in_a_sentence() {
     let here = folder();
     kept(here.path());

@@ -117,6 +117,19 @@ fn a_command_is_waited_for_though_its_watch_cannot_be_told() {
 }
 
 #[test]
+fn what_was_watched_is_told_though_a_file_of_it_cannot_be_written() {
+    let here = folder();
+    std::os::unix::fs::symlink("/dev/full", here.path().join("full.html")).unwrap();
+    let output = watch(here.path(), &["--no-trace", "-o", "full.html", "-o", "app.watch.json", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(told(&output).contains("full.html cannot be written: No space left"), "{}", told(&output));
+    assert!(told(&output).contains("Written: app.watch.json"), "{}", told(&output));
+    let screen = out(&output);
+    assert!(HEADINGS.iter().all(|heading| screen.contains(heading)), "{screen}");
+    assert_eq!(watch(here.path(), &["--show", "app.watch.json"]).status.code(), Some(0));
+}
+
+#[test]
 fn a_command_with_an_address_is_watched_and_its_password_is_kept_nowhere() {
     let here = folder();
     let address = "postgresql://ann:hush@server/data";

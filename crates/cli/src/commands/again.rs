@@ -44,30 +44,50 @@ impl Outputs {
     }
 
     /// Writes those that were asked for.
-    ///
-    /// # Errors
-    /// A sentence that names the file.
     pub fn write(
         &self,
         captured: Option<&Captured>,
         page: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<()> {
+    ) -> Written<'_> {
+        let mut files = Vec::new();
         if let (Some(output), Some(captured)) = (&self.capture, captured) {
-            output.write(|out| -> Result<()> { Ok(write_capture(captured, out)?) })?;
+            files.push((output, output.write(|out| -> Result<()> { Ok(write_capture(captured, out)?) })));
         }
-        match &self.page {
-            Some(output) => output.write(|out| -> Result<()> { Ok(page(out)?) }),
-            None => Ok(()),
+        if let Some(output) = &self.page {
+            files.push((output, output.write(|out| -> Result<()> { Ok(page(out)?) })));
         }
+        Written(files)
     }
 
     /// Whether one of them is standard output, where nothing else goes then.
     pub fn take_standard_output(&self) -> bool {
         self.all().any(Destination::is_standard_output)
     }
+}
 
-    /// Tells where they are.
-    pub fn tell(&self) {
-        self.all().for_each(|output| crate::tell::tell!("Written: {}", output.path().display()));
+/// Files that were written, or why one could not be. What was seen is told all the same: to see it took its time, and an
+/// application may not do it again.
+pub struct Written<'a>(pub Vec<(&'a Destination, Result<()>)>);
+
+impl Written<'_> {
+    /// Tells where those are that were written.
+    ///
+    /// # Errors
+    /// As [`Self::all`].
+    pub fn told(self) -> Result<()> {
+        let written = self.0.iter().filter(|(_, written)| written.is_ok());
+        written.for_each(|(output, _)| crate::tell::tell!("Written: {}", output.path().display()));
+        self.all()
+    }
+
+    /// Whether all were written.
+    ///
+    /// # Errors
+    /// A sentence that names the first file that could not be; others are told.
+    pub fn all(self) -> Result<()> {
+        let mut failed = self.0.into_iter().filter_map(|(_, written)| written.err());
+        let first = failed.next();
+        failed.for_each(|error| crate::tell::tell!("halfpower: {error:#}"));
+        first.map_or(Ok(()), Err)
     }
 }

@@ -56,21 +56,21 @@ pub fn predict(args: &PredictArgs) -> Result<()> {
         Some(device) => format!("{} ({device})", args.on.words),
         None => args.on.words.clone(),
     };
-    outputs.write(Some(&predicted.round.captured), |out| {
+    let written = outputs.write(Some(&predicted.round.captured), |out| {
         let course = prediction_course(&captured, &predicted.round.captured);
         halfpower_report::predict_html(&findings, &course, &captured, &place, out)
-    })?;
+    });
     if outputs.take_standard_output() {
-        return Ok(());
+        return written.all();
     }
     if args.json {
-        return to_output(|out| Ok(halfpower_report::predict_json(&findings, &captured, &place, out)?));
+        to_output(|out| Ok(halfpower_report::predict_json(&findings, &captured, &place, out)?))?;
+        return written.all();
     }
     let style = style_without_a_terminal(WITHOUT_A_TERMINAL);
     let text = halfpower_report::predict_text(&findings, &captured, &place, style.width);
     to_styled_output(&style, |out| Ok(out.write_all(text.as_bytes())?))?;
-    outputs.tell();
-    Ok(())
+    written.told()
 }
 
 /// What is asked of a model.

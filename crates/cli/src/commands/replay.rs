@@ -212,19 +212,19 @@ fn asked(args: &ReplayArgs, replayed: &Replayed) -> ReplayAsked {
 fn tell(args: &ReplayArgs, captured: &Captured, replayed: &Replayed, outputs: &Outputs) -> Result<()> {
     let findings = replay_findings(captured, &replayed.rounds);
     let asked = asked(args, replayed);
-    outputs.write(replayed.last(), |out| {
+    let written = outputs.write(replayed.last(), |out| {
         let course = replay_course(captured, &replayed.rounds);
         halfpower_report::replay_html(&findings, &course, captured, &asked, out)
-    })?;
+    });
     if outputs.take_standard_output() {
-        return Ok(());
+        return written.all();
     }
     if args.json {
-        return to_output(|out| Ok(halfpower_report::replay_json(&findings, captured, &asked, out)?));
+        to_output(|out| Ok(halfpower_report::replay_json(&findings, captured, &asked, out)?))?;
+        return written.all();
     }
     let style = style_without_a_terminal(WITHOUT_A_TERMINAL);
     let text = halfpower_report::replay_text(&findings, captured, &asked, style.width);
     to_styled_output(&style, |out| Ok(out.write_all(text.as_bytes())?))?;
-    outputs.tell();
-    Ok(())
+    written.told()
 }

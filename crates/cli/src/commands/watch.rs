@@ -19,6 +19,7 @@ use halfpower_record::{Captured, Watched, read_watch, write_watch};
 use halfpower_spec::Nanos;
 use halfpower_watch::{Recording, Session, Settings};
 
+use super::again::Written;
 use super::report::{Analysed, style_without_a_terminal};
 use super::{destination, opened, refuse_beside_json, shut_out, to_output, to_styled_output};
 use crate::watch_args::WatchArgs;
@@ -144,6 +145,17 @@ struct Output {
     form: Form,
 }
 
+impl Output {
+    fn write(&self, findings: &WatchFindings, watched: &Watched) -> Result<()> {
+        self.destination.write(|out| -> Result<()> {
+            match self.form {
+                Form::Page => Ok(halfpower_report::watch_html(findings, watched, out)?),
+                _ => Ok(write_watch(watched, out)?),
+            }
+        })
+    }
+}
+
 /// The files to write, checked before anything is watched.
 fn outputs(args: &WatchArgs) -> Result<Vec<Output>> {
     let of = |path: &PathBuf| -> Result<Output> {
@@ -179,30 +191,26 @@ fn tell(
     recorded: Option<&Recorded>,
 ) -> Result<()> {
     let findings = verdict(watched, study);
-    for output in outputs {
-        output.destination.write(|out| -> Result<()> {
-            match output.form {
-                Form::Page => Ok(halfpower_report::watch_html(&findings, watched, out)?),
-                _ => Ok(write_watch(watched, out)?),
-            }
-        })?;
-    }
-    if let Some(recorded) = recorded {
-        recorded.write()?;
-    }
+    let mut files: Vec<(&Destination, Result<()>)> =
+        outputs.iter().map(|output| (&output.destination, output.write(&findings, watched))).collect();
+    let kept = recorded.map(|recorded| (&recorded.destination, recorded.write()));
+    let is_kept = kept.as_ref().is_some_and(|(_, written)| written.is_ok());
+    files.extend(kept.filter(|_| !is_kept));
+    let written = Written(files);
     let destinations = outputs.iter().map(|output| &output.destination);
     if destinations.chain(recorded.map(|recorded| &recorded.destination)).any(Destination::is_standard_output) {
-        return Ok(());
+        return written.all();
     }
     if args.json {
-        return to_output(|out| Ok(halfpower_report::watch_json(&findings, watched, out)?));
+        to_output(|out| Ok(halfpower_report::watch_json(&findings, watched, out)?))?;
+        return written.all();
     }
     let style = style_without_a_terminal(WITHOUT_A_TERMINAL);
     let text = halfpower_report::watch_text(&findings, watched, style.width);
     to_styled_output(&style, |out| Ok(out.write_all(text.as_bytes())?))?;
-    outputs.iter().for_each(|output| crate::tell::tell!("Written: {}", output.destination.path().display()));
-    if let Some(recorded) = recorded {
+    let written = written.told();
+    if let Some(recorded) = recorded.filter(|_| is_kept) {
         crate::tell::tell!("{}", recorded.sentence(watched));
     }
-    Ok(())
+    written
 }
