@@ -2,7 +2,8 @@
 //! it, at once and one after the other.
 //!
 //! Whoever slept already when the other one began to write and sync has what it wanted when that sync ends. Whoever came
-//! later was only let through: it syncs next, or waits again for one that does.
+//! later was only let through: it syncs next, or waits again for one that does, or another one has synced before it gets a
+//! processor.
 
 use std::collections::BTreeMap;
 
@@ -39,6 +40,8 @@ struct Thread {
     waiting: Option<OnFile>,
     /// When it got a processor after that.
     runs_ns: Option<u64>,
+    /// When another one had synced before that.
+    covered_ns: Option<u64>,
 }
 
 impl Thread {
@@ -46,6 +49,11 @@ impl Thread {
     fn goes_on(&self, waiting: &OnFile, at_ns: u64) -> bool {
         let from_ns = self.runs_ns.unwrap_or(waiting.span.to_ns);
         at_ns.saturating_sub(from_ns) <= GOES_ON_NS
+    }
+
+    /// This wait up to the sync that made it durable before it got a processor; `None` if there was none.
+    fn covered(&self, waiting: &OnFile) -> Option<OnFile> {
+        Some(OnFile { file: waiting.file, span: Span::new(waiting.span.from_ns, self.covered_ns?) })
     }
 }
 
@@ -60,6 +68,8 @@ struct Over {
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommits {
     threads: BTreeMap<u32, Thread>,
+    /// The last sync of each file, with the writes before.
+    synced: BTreeMap<u32, Span>,
     over: Vec<Over>,
     /// The slice that goes on, when it began, and the first of its waits.
     slice: u32,
@@ -76,6 +86,7 @@ impl GroupCommits {
     /// Tracing begins.
     pub(crate) fn begin_slice(&mut self, slice: u32, at_ns: u64) {
         self.threads.clear();
+        self.synced.clear();
         self.slice = slice;
         self.begin_ns = at_ns;
         self.first = self.over.len();
@@ -96,9 +107,11 @@ impl GroupCommits {
     /// An operation of a thread has ended.
     pub(crate) fn ended(&mut self, thread: u32, file: u32, kind: OperationKind, span: Span) {
         let known = self.threads.entry(thread).or_default();
-        let waited = known.waiting.take().filter(|waiting| {
+        let waiting = known.waiting.take();
+        let turn = waiting.filter(|waiting| {
             waiting.file == file && span.from_ns >= waiting.span.to_ns && known.goes_on(waiting, span.from_ns)
         });
+        let covered = waiting.and_then(|waiting| known.covered(&waiting));
         let writes = known
             .writes
             .take()
@@ -110,6 +123,7 @@ impl GroupCommits {
             kind if kind.ends_a_commit() => {
                 known.synced = Some(run);
                 known.woke_ns = span.to_ns;
+                self.synced.insert(file, run.span);
                 true
             }
             OperationKind::Write => {
@@ -118,8 +132,10 @@ impl GroupCommits {
             }
             _ => false,
         };
-        if let Some(OnFile { file, span }) = waited.filter(|_| is_part) {
+        if let Some(OnFile { file, span }) = turn.filter(|_| is_part) {
             self.keep(thread, file, span, false);
+        } else if let Some(OnFile { file, span }) = covered {
+            self.keep(thread, file, span, true);
         }
     }
 
@@ -130,11 +146,14 @@ impl GroupCommits {
         }
     }
 
-    /// A thread gets a processor. Where many compute, who was let through may wait for one for longer than a sync takes.
+    /// A thread gets a processor. Where many compute, who was let through may wait for one for longer than a sync takes: another
+    /// one may have synced meanwhile what it had written before it slept. Whether it was so, its next operation tells.
     pub(crate) fn runs(&mut self, thread: u32, at_ns: u64) {
-        if let Some(known) = self.threads.get_mut(&thread).filter(|known| known.waiting.is_some()) {
-            known.runs_ns = known.runs_ns.or(Some(at_ns));
-        }
+        let Some(known) = self.threads.get_mut(&thread) else { return };
+        let Some(OnFile { file, span }) = known.waiting.filter(|_| known.runs_ns.is_none()) else { return };
+        let covers = |synced: &&Span| synced.from_ns >= span.from_ns && synced.to_ns > span.to_ns;
+        known.runs_ns = Some(at_ns);
+        known.covered_ns = self.synced.get(&file).filter(covers).map(|synced| synced.to_ns);
     }
 
     /// A thread, which has run since the time that stands beside it, wakes another one, which has slept likewise.
@@ -149,6 +168,7 @@ impl GroupCommits {
         known.woke_ns = at_ns;
         let woken = self.threads.entry(thread).or_default();
         let again = woken.waiting.filter(|waiting| waiting.file == file && woken.goes_on(waiting, since_ns));
+        let covered = woken.waiting.filter(|_| again.is_none()).and_then(|waiting| woken.covered(&waiting));
         let from_ns = again.map_or(since_ns, |waiting| waiting.span.from_ns);
         let span = Span::new(from_ns, at_ns);
         // What it had written and not synced, it waits for.
@@ -160,6 +180,10 @@ impl GroupCommits {
         } else {
             woken.waiting = Some(OnFile { file, span });
             woken.runs_ns = None;
+            woken.covered_ns = None;
+        }
+        if let Some(OnFile { file, span }) = covered {
+            self.keep(thread, file, span, true);
         }
     }
 

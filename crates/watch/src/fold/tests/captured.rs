@@ -422,6 +422,29 @@ fn who_was_let_through_may_wait_for_a_processor_before_it_goes_on() {
 }
 
 #[test]
+fn who_gets_a_processor_after_another_sync_has_shared_that_unless_it_syncs_itself() {
+    for (syncs, waited) in [(false, (1, 105, 1895, true)), (true, (1, 105, 1025, false))] {
+        let mut scene = kept();
+        commit(&mut scene, EARLY, [0, 6, 20]);
+        commit(&mut scene, LATE, [30, 36, 50]);
+        scene.out(90, EARLY, 1);
+        commit(&mut scene, LEADER, [100, 110, 1110]);
+        scene.out(105, LATE, 1);
+        wakes(&mut scene, 1120, LEADER, EARLY);
+        scene.add(1130, LEADER, Happening::Wakes { thread: LATE });
+        scene.woken(1131, LATE);
+        commit(&mut scene, EARLY, [1140, 1150, 2000]);
+        scene.back(2500, LATE);
+        if syncs {
+            commit(&mut scene, LATE, [2510, 2520, 2900]);
+        } else {
+            call(&mut scene, [2600, 2610], LATE, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+        }
+        assert_eq!(awaited(scene, 3000), [(0, 90, 1030, true), waited]);
+    }
+}
+
+#[test]
 fn other_wake_ups_are_no_waits_for_a_sync() {
     let mut scene = kept();
     commit(&mut scene, EARLY, [0, 6, 20]);
