@@ -7,7 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use halfpower_record::{CaptureSource, Captured, CapturedFile, CapturedOperation, IssuedBy, Lanes, OperationKind};
+use halfpower_record::{
+    AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, IssuedBy, Lanes, OperationKind,
+};
 
 use super::aims::{Aim, Aims, Place};
 use super::descriptors::Opened;
@@ -276,7 +278,7 @@ impl Capture {
         let like = Like::of(kept, |one| self.aims.files()[one.aim.file as usize].direct);
         let mut cut = 0;
         let mut places = Places { ranks: self.ranks(kept), last: BTreeMap::new() };
-        let whos = whos(kept, &self.past);
+        let whos = whos(kept, &self.past, self.groups.past());
         let mut lanes = Lanes::new();
         let mut files = Sizes::default();
         let mut operations = Vec::with_capacity(kept.len());
@@ -299,8 +301,7 @@ impl Capture {
                 writers.entry((one.thread, one.aim.file)).or_insert((lane, file));
             }
         }
-        // Who shares a lane with others cannot be told from them.
-        let awaited = if whos.is_empty() { self.groups.awaited(&writers) } else { Vec::new() };
+        let awaited = self.groups.awaited(&writers);
         let threads: BTreeSet<u32> = kept.iter().map(|one| one.thread).collect();
         Captured {
             source: CaptureSource::Watch,
@@ -429,7 +430,7 @@ impl Sizes {
 
 /// Who stands for each thread, if there are so many that those which followed each other share lanes: a program that starts a
 /// process for each piece of work has as many as worked at once.
-fn whos(kept: &[Kept], past: &[PastSlice]) -> BTreeMap<u32, u64> {
+fn whos(kept: &[Kept], past: &[PastSlice], waits: impl Iterator<Item = (u32, AwaitedSync)>) -> BTreeMap<u32, u64> {
     let mut lives = BTreeMap::<u32, (u64, u64)>::new();
     for one in kept {
         let begin_ns = past[one.operation.slice as usize].begin_ns;
@@ -440,6 +441,13 @@ fn whos(kept: &[Kept], past: &[PastSlice]) -> BTreeMap<u32, u64> {
     }
     if lives.len() <= MOST_THREADS {
         return BTreeMap::new();
+    }
+    // While it waits for a sync of another one, nobody follows it.
+    for (thread, wait) in waits {
+        let from_ns = past[wait.slice as usize].begin_ns + wait.at_ns;
+        if let Some(life) = lives.get_mut(&thread) {
+            *life = (life.0.min(from_ns), life.1.max(from_ns + wait.took_ns));
+        }
     }
     let mut by_beginning: Vec<(u64, u64, u32)> =
         lives.into_iter().map(|(thread, (from_ns, to_ns))| (from_ns, to_ns, thread)).collect();

@@ -195,12 +195,17 @@ impl GroupCommits {
         self.over.push(Over { thread, wait });
     }
 
+    /// The waits of past slices, with their threads.
+    pub(crate) fn past(&self) -> impl Iterator<Item = (u32, AwaitedSync)> {
+        self.over[..self.first].iter().map(|Over { thread, wait }| (*thread, *wait))
+    }
+
     /// The waits of past slices for files that those who waited write or sync themselves: `writers` has the lane and the
     /// file's index for such a thread and file.
     pub(crate) fn awaited(&self, writers: &BTreeMap<(u32, u32), (u32, u32)>) -> Vec<AwaitedSync> {
-        let listed = self.over[..self.first].iter().filter_map(|Over { thread, wait }| {
-            let (lane, file) = *writers.get(&(*thread, wait.file))?;
-            Some(AwaitedSync { lane, file, ..*wait })
+        let listed = self.past().filter_map(|(thread, wait)| {
+            let (lane, file) = *writers.get(&(thread, wait.file))?;
+            Some(AwaitedSync { lane, file, ..wait })
         });
         listed.collect()
     }

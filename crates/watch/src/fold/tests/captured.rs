@@ -445,6 +445,27 @@ fn who_gets_a_processor_after_another_sync_has_shared_that_unless_it_syncs_itsel
 }
 
 #[test]
+fn waits_are_kept_also_where_threads_that_follow_each_other_share_lanes() {
+    let mut scene = kept();
+    commit(&mut scene, EARLY, [0, 6, 20]);
+    scene.out(90, EARLY, 1);
+    commit(&mut scene, LEADER, [100, 110, 1110]);
+    wakes(&mut scene, 1120, LEADER, EARLY);
+    // Many follow each other, and the first of them comes while it waits.
+    for round in 0..1500_u64 {
+        let at = 200 + 10 * round;
+        call(&mut scene, [at, at + 8], MANY + round as u32, Call::Pread, [DIRECT, 0, 4096, 0], 4096);
+    }
+    let captured = scene.captured(20_000);
+    let [wait] = captured.awaited.as_slice() else { panic!("{:?}", captured.awaited) };
+    assert_eq!((wait.at_ns, wait.took_ns, wait.shared), (us(90), us(1030), true));
+    let within = wait.at_ns..wait.at_ns + wait.took_ns;
+    let in_its_lane = captured.operations.iter().filter(|one| one.lane == wait.lane);
+    assert!(in_its_lane.map(|one| one.at_ns).all(|at_ns| !within.contains(&at_ns)));
+    assert_eq!(captured.lanes, 3);
+}
+
+#[test]
 fn other_wake_ups_are_no_waits_for_a_sync() {
     let mut scene = kept();
     commit(&mut scene, EARLY, [0, 6, 20]);
