@@ -11,6 +11,10 @@ pub const TOGETHER_NS: u64 = 200_000;
 const FEWEST: usize = 5;
 /// Share of the commits of a file that may begin before the one before has ended.
 const MOST_AT_ONCE: f64 = 0.05;
+/// Who begins a commit of its own within this time after the sync of another one was only let through by that, in nanoseconds.
+const GOES_ON_NS: u64 = 1_000_000;
+/// Share of the commits that others seem to have made durable of which this may be so.
+const MOST_LET_THROUGH: f64 = 0.5;
 
 /// Writes of a file and the sync that ends them, of one lane; or a write that is durable by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +43,8 @@ struct Log {
     lanes: BTreeSet<u32>,
     /// Commits that others made durable.
     shared: usize,
+    /// Those among them after which the lane began one of its own at once.
+    let_through: usize,
 }
 
 impl Log {
@@ -49,11 +55,17 @@ impl Log {
         own.windows(2).filter(overlaps).count() as f64 <= MOST_AT_ONCE * own.len() as f64
     }
 
+    /// Whether enough commits of these files were made durable by others, and not only let through.
+    fn is_shared(&self) -> bool {
+        self.shared >= FEWEST && self.let_through as f64 <= MOST_LET_THROUGH * self.shared as f64
+    }
+
     fn with(&self, other: &Self) -> Self {
         Self {
             files: self.files.union(&other.files).copied().collect(),
             lanes: self.lanes.union(&other.lanes).copied().collect(),
             shared: self.shared + other.shared,
+            let_through: self.let_through + other.let_through,
         }
     }
 }
@@ -76,6 +88,9 @@ impl Captured {
         for commit in &made {
             of_files.entry(commit.file).or_default().lanes.insert(commit.lane);
         }
+        for (file, count) in self.let_through(&made) {
+            of_files.entry(file).or_default().let_through = count;
+        }
         let mut logs: Vec<Log> = Vec::new();
         for (file, mut log) in of_files {
             log.files.insert(file);
@@ -88,9 +103,36 @@ impl Captured {
                 None => logs.push(log),
             }
         }
-        let counts = |log: &&Log| log.shared >= FEWEST && log.is_by_turns(&made);
+        let counts = |log: &&Log| log.is_shared() && log.is_by_turns(&made);
         let first = |log: &Log| log.files.first().copied().unwrap_or(0);
         logs.iter().filter(counts).flat_map(|log| log.files.iter().map(move |file| (*file, first(log)))).collect()
+    }
+
+    /// How many of the commits of each file that others seem to have made durable are followed at once by one that the lane makes
+    /// itself: it had waited for a lock, and syncs what it writes then.
+    fn let_through(&self, made: &[MadeCommit]) -> BTreeMap<u32, usize> {
+        let begin_commits: BTreeSet<usize> = made.iter().map(|commit| commit.operations[0]).collect();
+        // When each operation and each wait of a lane begins.
+        let mut of_lanes: BTreeMap<u32, Vec<(u32, u64, Option<usize>)>> = BTreeMap::new();
+        for (index, one) in self.operations.iter().enumerate() {
+            of_lanes.entry(one.lane).or_default().push((one.slice, one.at_ns, Some(index)));
+        }
+        for wait in &self.awaited {
+            of_lanes.entry(wait.lane).or_default().push((wait.slice, wait.at_ns, None));
+        }
+        of_lanes.values_mut().for_each(|of_lane| of_lane.sort_unstable());
+        let mut found: BTreeMap<u32, usize> = BTreeMap::new();
+        for wait in self.awaited.iter().filter(|wait| wait.shared) {
+            let ended_ns = wait.at_ns + wait.took_ns;
+            let of_lane = &of_lanes[&wait.lane];
+            let next = of_lane.partition_point(|(slice, at_ns, _)| (*slice, *at_ns) < (wait.slice, ended_ns));
+            let Some((slice, at_ns, Some(index))) = of_lane.get(next).copied() else { continue };
+            let is_at_once = slice == wait.slice && at_ns - ended_ns <= GOES_ON_NS;
+            if is_at_once && self.operations[index].file == wait.file && begin_commits.contains(&index) {
+                *found.entry(wait.file).or_default() += 1;
+            }
+        }
+        found
     }
 
     /// The commits that lanes make themselves on these files, in the order of their ends.
@@ -273,6 +315,27 @@ mod tests {
         at_once.operations.extend(others);
         at_once.operations.sort_by_key(|one| one.at_ns);
         assert!(at_once.logs_of_group_commits().is_empty());
+    }
+
+    #[test]
+    fn who_gets_a_lock_and_syncs_for_itself_shares_no_commit() {
+        let mut behind_a_lock = captured();
+        // Each slept already when the one before it began to write, and writes 90 us after it was let through.
+        let wait = |turn: u64| AwaitedSync {
+            slice: 0,
+            lane: (turn % 2) as u32,
+            at_ns: ((turn - 2) * 1100 + 1050) * US,
+            took_ns: 1060 * US,
+            file: 0,
+            shared: true,
+        };
+        behind_a_lock.awaited = (2..10).map(wait).collect();
+        assert!(behind_a_lock.logs_of_group_commits().is_empty());
+        // Those that think before the next one were durable.
+        for one in &mut behind_a_lock.awaited[..4] {
+            one.took_ns -= 1000 * US;
+        }
+        assert_eq!(behind_a_lock.logs_of_group_commits(), Logs::from([(0, 0)]));
     }
 
     #[test]
