@@ -17,7 +17,8 @@ pub struct CapturedProcessors {
     pub own: f64,
     /// Processors that everything else used, interrupts included.
     pub others: f64,
-    /// The most that a control group's quota lets the application use; `None` without one.
+    /// The most that a control group's quota lets the application use, or those that it may run on, if these are fewer; `None`
+    /// if neither keeps it from any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
     /// Threads of the application that were ready and waited for a processor; `None` if the kernel does not count it.
@@ -44,6 +45,15 @@ impl CapturedProcessors {
         let quotas = watched.group_limits.iter().filter(|limit| limit.limits == "cpu_quota").map(|limit| limit.limit);
         let ready = processors.run_queue_ns.map(|ns| ns as f64 / seconds);
         Some(Self { count, own, others, quota: quotas.reduce(f64::min), ready })
+    }
+
+    /// The same of an application that may run on so many of them alone; 0 if that is not known.
+    pub fn confined_to(self, processors: u32) -> Self {
+        if processors == 0 || processors >= self.count {
+            return self;
+        }
+        let most = f64::from(processors);
+        Self { quota: Some(self.quota.map_or(most, |quota| quota.min(most))), ..self }
     }
 
     /// Processors that an application of so many threads (0 if not known) can use: what others leave of them, or its quota, or
@@ -112,5 +122,12 @@ mod tests {
         assert_eq!(seen(0.2, 0.0).usable(1), 1.0);
         assert_eq!(CapturedProcessors { quota: Some(0.5), ..seen(0.5, 0.0) }.usable(16), 0.5);
         assert_eq!(seen(0.2, 0.0).usable(0), 4.0);
+    }
+
+    #[test]
+    fn who_may_run_on_few_processors_can_use_no_more() {
+        assert_eq!([0, 2, 4, 8].map(|allowed| seen(0.5, 1.0).confined_to(allowed).usable(16)), [3.0, 2.0, 3.0, 3.0]);
+        let limited = CapturedProcessors { quota: Some(1.5), ..seen(0.5, 1.0) };
+        assert_eq!([1, 2].map(|allowed| limited.confined_to(allowed).usable(16)), [1.0, 1.5]);
     }
 }

@@ -78,6 +78,9 @@ pub struct Session {
     counted_bytes: [u64; 2],
     /// Whether the subject's could not be read.
     bytes_unseen: bool,
+    /// Processors that the subject may run on, when it was looked at last; 0 if that is not known, or nobody asks.
+    processors_allowed: u32,
+    asks_processors: bool,
 }
 
 impl Session {
@@ -127,7 +130,11 @@ impl Session {
             counts_bytes: false,
             counted_bytes: [0; 2],
             bytes_unseen: false,
+            processors_allowed: 0,
+            // Everybody on a disk may run everywhere.
+            asks_processors: settings.record.is_some() && !matches!(asked, Asked::Disk { .. }),
         };
+        session.look_at_processors();
         session.tracing.limited(session.counters.limits_disks());
         if settings.trace {
             session.tracing.attach(&mut session.places, &session.followed);
@@ -183,10 +190,19 @@ impl Session {
         }
         self.counters.watch_disks(&self.places.disks(), now_ns);
         self.counters.look_at_limits(&self.places, now_ns);
+        self.look_at_processors();
         self.count_bytes(now_ns);
         let followed = self.tracing.follow(&mut self.places, &mut self.followed);
         self.scans.looked(now_ns, processor::charged_to_this_thread_ns().saturating_sub(before_ns));
         followed.map_err(|error| WatchError::Trace { asked: self.asked.asked().to_string(), error })
+    }
+
+    /// Looks which processors the subject may run on; once it has ended, nothing tells.
+    fn look_at_processors(&mut self) {
+        let allowed = if self.asks_processors { self.followed.processors_allowed() } else { 0 };
+        if allowed > 0 {
+            self.processors_allowed = allowed;
+        }
     }
 
     /// Counts who moved how many bytes since the last look, where no events tell it.
@@ -259,13 +275,14 @@ impl Session {
     pub fn finish(mut self) -> Result<(Watched, Option<Captured>), WatchError> {
         self.take(true)?;
         self.followed.scan();
+        self.look_at_processors();
         self.count_bytes(monotonic_ns());
         let watched = self.so_far();
         let subject = match &self.asked {
             Asked::Disk { device, .. } => format!("everybody on {device}"),
             Asked::Processes { .. } | Asked::Group { .. } => watched.subject.name.clone(),
         };
-        let processors = CapturedProcessors::of(&watched);
+        let processors = CapturedProcessors::of(&watched).map(|seen| seen.confined_to(self.processors_allowed));
         let started_unix_ms = self.started_unix_ms;
         let captured = self.tracing.captured();
         let captured = captured.map(|captured| Captured { subject, started_unix_ms, processors, ..captured });

@@ -260,6 +260,18 @@ impl Followed {
         }
     }
 
+    /// Processors that its threads may run on, all together; 0 if nothing tells.
+    pub(crate) fn processors_allowed(&self) -> u32 {
+        let mut allowed = BTreeSet::new();
+        for (thread, pid) in &self.live {
+            let path = self.root.join(format!("proc/{pid}/task/{thread}/status"));
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+            allowed.extend(list.into_iter().flat_map(|list| listed(list.trim())));
+        }
+        allowed.len() as u32
+    }
+
     /// Who is watched.
     pub(crate) fn subject(&self) -> Subject {
         let mut names = BTreeMap::<&str, u64>::new();
@@ -322,8 +334,42 @@ impl Followed {
     }
 }
 
+/// The numbers of a list such as `0-3,8`.
+fn listed(list: &str) -> impl Iterator<Item = u32> + '_ {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    };
+    list.split(',').filter_map(range).flatten()
+}
+
 /// All processes that can be seen.
 pub(crate) fn all_processes(root: &Path) -> Vec<u32> {
     let entries = fs::read_dir(root.join("proc")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_that_any_of_its_threads_may_run_on_are_counted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let lay = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let asked = Asked::Processes { asked: "pid 9000100".into(), pids: vec![9_000_100], with_children: false };
+        for (thread, list) in [(9_000_100, "0-1"), (9_000_101, "1,4-5"), (9_000_102, "4")] {
+            let stat = format!("{thread} (scylla) S 1{} 0\n", " 0".repeat(47));
+            lay(&format!("proc/9000100/task/{thread}/stat"), &stat);
+            lay(&format!("proc/9000100/task/{thread}/status"), &format!("Name:\tscylla\nCpus_allowed_list:\t{list}\n"));
+        }
+        assert_eq!(Followed::new(folder.path(), &asked).processors_allowed(), 4);
+        fs::remove_dir_all(folder.path().join("proc/9000100/task/9000101")).unwrap();
+        assert_eq!(Followed::new(folder.path(), &asked).processors_allowed(), 3);
+        assert_eq!(listed("").count() + listed("x-3").count(), 0);
+    }
 }
