@@ -370,9 +370,12 @@ fn call(buffers: &mut Buffers, file: &RunFile, step: &Step) -> io::Result<u64> {
             _ => resumed(|| file.write_at(&buffers.slot(0)[..length], offset))?,
         };
         moved += more as u64;
-        // The file ends there, or the disk is full.
-        if more < length {
-            break;
+        match step.call {
+            // The file ends there.
+            Call::Read if more < length => break,
+            // Of a write that a full disk cut short, the next one says why.
+            Call::Write if more == 0 => return Err(io::ErrorKind::WriteZero.into()),
+            _ => {}
         }
     }
     Ok(moved)
