@@ -127,6 +127,7 @@ impl Fold {
         self.counted_to_ns = at_ns;
         self.is_traced = true;
         self.slices += 1;
+        self.state.descriptors.were_unseen();
         if let Some(capture) = &mut self.state.capture {
             capture.begin_slice(at_ns);
         }
@@ -158,6 +159,7 @@ impl Fold {
     /// Events were lost since tracing was known to go on ([`Fold::reach`]): what is in progress cannot be followed further.
     pub fn lost(&mut self, at_ns: u64) {
         self.state.cut(at_ns);
+        self.state.descriptors.were_unseen();
         if let Some(capture) = &mut self.state.capture {
             capture.lost(at_ns);
         }
@@ -180,6 +182,7 @@ impl Fold {
         match &seen.what {
             Happening::CallBegan { call, args } => state.call_began(seen, *call, args, files),
             Happening::CallEnded { call, result } => state.call_ended(seen, *call, *result),
+            Happening::Closes { fd } => state.closes(seen, *fd, files),
             Happening::RingBegan { request, opcode, .. } => state.ring_began(seen, *request, *opcode, files),
             Happening::RingFile { request, fd } => state.ring_file(seen, *request, *fd, files),
             Happening::RingEnded { request, result } => state.ring_ended(at_ns, *request, *result),

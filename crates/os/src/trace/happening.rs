@@ -47,6 +47,11 @@ pub enum Happening {
         /// What it returned; an error is its number below 0.
         result: i64,
     },
+    /// The thread closes a descriptor, whose number may be that of another file next.
+    Closes {
+        /// The descriptor.
+        fd: u32,
+    },
     /// The kernel took up an entry of a ring.
     RingBegan {
         /// The kernel's address of the request, the same until its end.
@@ -235,6 +240,7 @@ impl Rwbs {
 pub(crate) enum SeenKind {
     CallBegan(Call),
     CallEnded(Call),
+    Closes,
     RingBegan,
     RingFile,
     RingEnded,
@@ -256,6 +262,7 @@ impl Kind for SeenKind {
             Self::CallBegan(_) => return Some(arguments(fields)),
             Self::Block(event) => return event.places(fields),
             Self::CallEnded(_) => &["ret"],
+            Self::Closes => &["fd"],
             Self::RingBegan => &["req", "ctx", "opcode"],
             Self::RingFile => &["req", "fd"],
             Self::RingEnded => &["req", "res"],
@@ -293,7 +300,8 @@ pub(crate) fn call_events() -> impl Iterator<Item = WantedEvent<SeenKind>> {
 }
 
 /// Other events of threads.
-pub(crate) const THREAD_EVENTS: [WantedEvent<SeenKind>; 9] = [
+pub(crate) const THREAD_EVENTS: [WantedEvent<SeenKind>; 10] = [
+    wanted("syscalls", "sys_enter_close", false, SeenKind::Closes),
     wanted("sched", "sched_switch", false, SeenKind::Switched),
     wanted("sched", "sched_wakeup", false, SeenKind::Woken),
     wanted("sched", "sched_wakeup_new", false, SeenKind::Woken),
@@ -368,6 +376,7 @@ impl SeenDecoder {
                 Happening::CallBegan { call, args }
             }
             SeenKind::CallEnded(call) => Happening::CallEnded { call, result: payload.signed(0)? },
+            SeenKind::Closes => Happening::Closes { fd: number(0)? as u32 },
             SeenKind::RingBegan => {
                 Happening::RingBegan { request: number(0)?, ring: number(1)?, opcode: number(2)? as u8 }
             }

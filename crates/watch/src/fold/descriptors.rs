@@ -4,7 +4,8 @@ use super::files::{FileSeen, Files};
 use super::keys::ByNumber;
 use super::streams::Streams;
 
-/// A descriptor may be closed, and opened on another file: it is looked up again after this time.
+/// A descriptor may be closed, and opened on another file: it is looked up again after this time, and sooner where files are
+/// written by it, such as the parts of a log.
 const LOOK_AGAIN_NS: u64 = 1_000_000_000;
 /// Files that are remembered.
 const REMEMBERED: usize = 1 << 16;
@@ -32,6 +33,10 @@ struct Descriptor {
     used: bool,
     /// Whether its position jumps between the calls.
     seeks: bool,
+    /// Whether something was written or synced by it.
+    writes: bool,
+    /// Whether it was closed since the look, or may have been while nothing was traced.
+    may_be_another: bool,
 }
 
 /// What a call's descriptor is.
@@ -58,7 +63,7 @@ pub(crate) struct Descriptors {
 impl Descriptors {
     /// The file behind a descriptor; `None` if it is none that holds data.
     pub(crate) fn find(&mut self, process: u32, fd: u32, at_ns: u64, files: &mut dyn Files) -> Option<Opened> {
-        let is_fresh = |known: &Descriptor| at_ns < known.looked_ns.saturating_add(LOOK_AGAIN_NS);
+        let is_fresh = |known: &Descriptor| !known.may_be_another && !known.is_due(at_ns);
         if !self.known.get(&(process, fd)).is_some_and(is_fresh) {
             let seen = files.file(process, fd).map(|seen| (self.file_of(&seen), seen));
             self.known.entry((process, fd)).or_default().look(at_ns, seen);
@@ -67,6 +72,25 @@ impl Descriptors {
         let (file, seen) = known.seen?;
         let at_end = seen.bytes.is_some_and(|bytes| seen.position >= bytes);
         Some(Opened { file, seen, at_end, looked_ns: known.looked_ns })
+    }
+
+    /// Something is written or synced by a descriptor.
+    pub(crate) fn writes(&mut self, process: u32, fd: u32) {
+        if let Some(known) = self.known.get_mut(&(process, fd)) {
+            known.writes = true;
+        }
+    }
+
+    /// A descriptor is closed.
+    pub(crate) fn closes(&mut self, process: u32, fd: u32) {
+        if let Some(known) = self.known.get_mut(&(process, fd)) {
+            known.may_be_another |= known.writes;
+        }
+    }
+
+    /// For some time nothing was seen.
+    pub(crate) fn were_unseen(&mut self) {
+        self.known.values_mut().for_each(|known| known.may_be_another |= known.writes);
     }
 
     fn file_of(&mut self, seen: &FileSeen) -> u32 {
@@ -125,8 +149,17 @@ impl Descriptors {
 }
 
 impl Descriptor {
+    /// Whether it is to be looked at, whatever was seen of it.
+    fn is_due(&self, at_ns: u64) -> bool {
+        at_ns >= self.looked_ns.saturating_add(LOOK_AGAIN_NS)
+    }
+
     /// Takes what a new look showed.
     fn look(&mut self, at_ns: u64, seen: Option<(u32, FileSeen)>) {
+        // A look comes after the call, and what is gone by then was a file: the one before is as good as any.
+        if std::mem::take(&mut self.may_be_another) && seen.is_none() && !self.is_due(at_ns) {
+            return;
+        }
         self.looked_ns = at_ns;
         let before = self.seen.zip(seen).filter(|((before, _), (now, _))| before == now);
         match before {

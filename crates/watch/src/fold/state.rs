@@ -133,6 +133,9 @@ impl FoldState {
             Some(fd) => Some(self.descriptors.find(process, fd, seen.at_ns, files)?),
             None => None,
         };
+        if let Some(fd) = asked.fd.filter(|_| asked.kind != OperationKind::Read) {
+            self.descriptors.writes(process, fd);
+        }
         let writes = asked.kind == OperationKind::Write;
         let moves = writes || asked.kind == OperationKind::Read;
         let sequential = match (opened, asked.offset, asked.fd) {
@@ -209,6 +212,13 @@ impl FoldState {
         self.finish(key, at_ns, if moves { result as u64 } else { 0 });
     }
 
+    /// A thread closes a descriptor.
+    pub(crate) fn closes(&mut self, seen: &Seen, fd: u32, files: &mut dyn Files) {
+        if let Some(process) = self.process_of(seen.thread, seen.at_ns, files) {
+            self.descriptors.closes(process, fd);
+        }
+    }
+
     pub(crate) fn ring_began(&mut self, seen: &Seen, request: u64, opcode: u8, files: &mut dyn Files) {
         let Some(process) = self.process_of(seen.thread, seen.at_ns, files) else { return };
         let op = asked_of_ring(opcode)
@@ -241,6 +251,9 @@ impl FoldState {
         begun.device = Some(file.device);
         let moves = matches!(begun.kind, OperationKind::Read | OperationKind::Write);
         begun.direct = moves.then_some(file.direct);
+        if begun.kind != OperationKind::Read {
+            self.descriptors.writes(begun.process, fd);
+        }
         if let Some(capture) = &mut self.capture {
             let place = match begun.kind {
                 OperationKind::Write if file.append => Place::End,

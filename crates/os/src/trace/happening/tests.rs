@@ -18,6 +18,9 @@ const PREAD_ENTER: &str = "name: sys_enter_pread64\nID: 838\nformat:\n\
 const PREAD_EXIT: &str = "name: sys_exit_pread64\nID: 837\nformat:\n\
     \tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\
     \tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n";
+const CLOSE_ENTER: &str = "name: sys_enter_close\nID: 771\nformat:\n\
+    \tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n\
+    \tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n";
 const SYNC_ENTER: &str = "name: sys_enter_sync\nID: 1025\nformat:\n\
     \tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n";
 const SWITCH: &str = "name: sched_switch\nID: 372\nformat:\n\
@@ -113,9 +116,10 @@ const FAULT: &str = "name: mm_filemap_fault\nID: 597\nformat:\n\
     \tfield:dev_t s_dev;\toffset:16;\tsize:4;\tsigned:0;\n\
     \tfield:unsigned long index;\toffset:24;\tsize:8;\tsigned:0;\n";
 
-const FORMATS: [&str; 19] = [
+const FORMATS: [&str; 20] = [
     PREAD_ENTER,
     PREAD_EXIT,
+    CLOSE_ENTER,
     SYNC_ENTER,
     SWITCH,
     WAKEUP,
@@ -189,6 +193,7 @@ fn calls_are_told_with_their_arguments_and_results() {
     let failed = payload(837, &[(8, &int(17)), (16, &long(-5i64 as u64))]);
     assert_eq!(told(&failed), [Happening::CallEnded { call: Call::Pread, result: -5 }]);
     assert_eq!(told(&payload(1025, &[(8, &int(162))])), [Happening::CallBegan { call: Call::Sync, args: [0; 6] }]);
+    assert_eq!(told(&payload(771, &[(8, &int(3)), (16, &long(5))])), [Happening::Closes { fd: 5 }]);
 }
 
 #[test]

@@ -466,6 +466,32 @@ fn waits_are_kept_also_where_threads_that_follow_each_other_share_lanes() {
 }
 
 #[test]
+fn a_descriptor_by_which_files_are_written_is_looked_at_when_it_may_be_another() {
+    let mut scene = kept();
+    let key = (PROCESS, DIRECT as u32);
+    let closes = Happening::Closes { fd: DIRECT as u32 };
+    commit(&mut scene, THREAD, [0, 6, 20]);
+    scene.add(30, THREAD + 1, closes.clone());
+    scene.reach(35, false);
+    scene.known.files.get_mut(&key).unwrap().inode = 7;
+    commit(&mut scene, THREAD, [40, 46, 60]);
+    // Before it is looked at again, it is gone: what it was is as good as any.
+    scene.add(70, THREAD, closes);
+    scene.reach(75, false);
+    let mut file = scene.known.files.remove(&key).unwrap();
+    commit(&mut scene, THREAD, [80, 86, 100]);
+    // In a pause nobody sees that it is closed.
+    scene.end_slice(200);
+    file.inode = 8;
+    scene.known.files.insert(key, file);
+    scene.begin_slice(1000);
+    commit(&mut scene, THREAD, [1040, 1046, 1060]);
+    let captured = scene.captured(1200);
+    let files: Vec<u32> = captured.operations.iter().map(|one| one.file).collect();
+    assert_eq!(files, [0, 0, 1, 1, 1, 1, 2, 2]);
+}
+
+#[test]
 fn other_wake_ups_are_no_waits_for_a_sync() {
     let mut scene = kept();
     commit(&mut scene, EARLY, [0, 6, 20]);
