@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use halfpower_record::{Record, StudyFile};
+use halfpower_record::{Record, RecordError, StudyFile};
 use memory_s3::{KEY, MemoryS3, SECRET};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -55,11 +55,14 @@ fn begin(folder: &Path, words: &[&str]) -> Child {
 }
 
 fn records(path: &Path) -> Vec<Record> {
-    // A reader waits for a commit in progress; a killed writer's journal is rolled back.
-    StudyFile::open_mended(path)
-        .unwrap_or_else(|error| panic!("{error}"))
-        .records()
-        .unwrap_or_else(|error| panic!("{error}"))
+    loop {
+        // A reader waits for a commit in progress; a killed writer's journal is rolled back.
+        match StudyFile::open_mended(path).and_then(|file| file.records()) {
+            // On a slow disk one commit follows another before a reader is let in.
+            Err(RecordError::Locked { .. }) => {}
+            found => return found.unwrap_or_else(|error| panic!("{error}")),
+        }
+    }
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -15,9 +15,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::RecordError;
 
-/// Longest time that a reader waits for a commit, or a new writer waits for readers: a commit may wait behind all that a run
-/// has left in a slow disk.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest time that a reader waits for a commit, or a new writer waits for readers: a commit syncs the journal, the file and
+/// their folder one after the other, each of which may wait behind all that a run has left in a slow disk.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Largest text in a file, in bytes: a record is a few hundred KiB, and some MiB from thousands of processes.
 const MOST_BYTES: i32 = 64 << 20;
 /// Most of each thing that a study's schema, or a query of ours, may have.
