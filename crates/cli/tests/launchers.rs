@@ -10,7 +10,7 @@ fn started_by(program: &Path, variables: &[(&str, &str)], words: &[&str]) -> (Op
     let output = program::of(program, folder.path(), words).envs(variables.iter().copied()).output().unwrap();
     let written =
         std::fs::read_dir(folder.path()).unwrap().filter(|entry| entry.as_ref().unwrap().file_name() != ".data");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &program::said_of_its_own(&output);
     (output.status.code(), text, written.count())
 }
 

@@ -57,16 +57,26 @@ fn ignores_signals() -> bool {
     *IGNORES
 }
 
-/// Runs the program, and returns its output and exit status.
+/// Runs the program, and returns its exit status and its output, of which what it said of its own work.
 pub fn run(folder: &Path, words: &[&str]) -> Output {
-    command(folder, words).output().unwrap()
+    let output = command(folder, words).output().unwrap();
+    let stderr = output.stderr.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_of_another(line));
+    Output { stderr: stderr.flatten().copied().collect(), ..output }
 }
 
-/// What it said on standard error of its own work: whichever program starts next removes what a killed halfpower left, and says
-/// so, and tests that run meanwhile kill theirs.
+/// What it said on standard error of its own work, without the files that killed ones left where it writes.
 pub fn said_of_its_own(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
-    said.split_inclusive('\n').filter(|line| !line.contains("which a killed halfpower left")).collect()
+    let is_its_own = |line: &&str| !is_of_another(line.as_bytes()) && !line.contains("which a killed halfpower left");
+    said.split_inclusive('\n').filter(is_its_own).collect()
+}
+
+/// Whether a line is of another process: whichever program starts next removes what a killed halfpower left on the machine and
+/// puts back what it had switched, and says so, and tests that run meanwhile kill theirs.
+fn is_of_another(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let tells = ["the trace instance ", " switched (it was `", " again, as before a halfpower that was killed"];
+    tells.iter().any(|words| line.contains(words))
 }
 
 /// Whether the tests run as root, who can start programs as other users.
