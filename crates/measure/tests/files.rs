@@ -32,7 +32,7 @@ fn workload(operation: FileOperation, folders: Folders, threads: u32) -> Workloa
 fn run(backend: &mut dyn TargetBackend, workload: Workload) -> Record {
     // What can be done only once with a file ends by itself.
     let once = workload.options.file_operation.is_some_and(FileOperation::is_once);
-    let runtime = Nanos(if once { 10_000_000_000 } else { 30_000_000 });
+    let runtime = Nanos(if once { 3_600_000_000_000 } else { 30_000_000 });
     let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 5 };
     measure(backend, &run, &AtomicBool::new(false)).unwrap()
 }

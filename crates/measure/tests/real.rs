@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use halfpower_measure::{MeasureError, RealTarget, RealTargetOptions, TargetBackend, measure};
-use halfpower_record::Record;
+use halfpower_record::{Record, Soaker};
 use halfpower_spec::{Bytes, Cache, EngineName, Layout, Nanos, PageCache, Pass, Run, Rw, Workload, WorkloadOptions};
 
 const MIB: u64 = 1 << 20;
+/// Longer than any run that ends by itself.
+const LONG: Nanos = Nanos(3_600_000_000_000);
 
 fn wanted(writes: bool) -> RealTargetOptions {
     RealTargetOptions { size: Some(Bytes(64 * MIB)), writes, ..RealTargetOptions::default() }
@@ -26,7 +28,10 @@ fn backend(folder: &Path) -> RealTarget {
 }
 
 fn run(backend: &mut RealTarget, workload: Workload, pass: Pass) -> Record {
-    let runtime = Nanos(30_000_000);
+    run_for(backend, workload, pass, Nanos(30_000_000))
+}
+
+fn run_for(backend: &mut RealTarget, workload: Workload, pass: Pass, runtime: Nanos) -> Record {
     let run = Run { experiment: None, workload, repeat: 0, pass, runtime, seed: 5 };
     measure(backend, &run, &AtomicBool::new(false)).unwrap()
 }
@@ -80,7 +85,8 @@ fn buffered_reads_begin_with_an_empty_page_cache_and_visit_each_block_once() {
             seed: 1,
         };
         let record = measure(&mut backend, &run, &AtomicBool::new(false)).unwrap();
-        assert_eq!(record.cached_bytes, Some(0));
+        // The kernel keeps pages that it looks at itself at this moment.
+        assert!(record.cached_bytes.is_some_and(|bytes| bytes <= 64 * MIB / 1000), "{:?}", record.cached_bytes);
         assert_eq!(record.bytes, 64 * MIB);
     }
 }
@@ -93,11 +99,14 @@ fn a_warm_page_cache_holds_all_and_its_blocks_are_read_again_and_again() {
     let mut backend = RealTarget::open(&file, &RealTargetOptions { size: None, ..wanted(false) }).unwrap();
     backend.make_ready(None, &AtomicBool::new(false)).unwrap();
     for rw in [Rw::Read, Rw::Randread] {
-        let options = WorkloadOptions { page_cache: PageCache::Warm, ..WorkloadOptions::default() };
+        let io_size = "300%".parse().ok();
+        let options = WorkloadOptions { page_cache: PageCache::Warm, io_size, ..WorkloadOptions::default() };
         let workload = Workload { rw, cache: Cache::Both, bs: Bytes(4096), iodepth: 4, options, ..Workload::default() };
-        let record = run(&mut backend, workload, Pass::Plain);
-        assert!(record.cached_bytes.is_none_or(|bytes| bytes == MIB), "{:?}", record.cached_bytes);
-        assert!(record.bytes > MIB, "{} bytes are no second time round", record.bytes);
+        // Where others need the memory, the kernel takes some of it again before it is counted.
+        let is_warm = |record: &Record| record.cached_bytes.is_none_or(|bytes| bytes == MIB);
+        let mut runs = (0..20).map(|_| run_for(&mut backend, workload, Pass::Plain, LONG));
+        let record = runs.find(is_warm).expect("one of 20 runs finds all of it in the page cache");
+        assert_eq!(record.bytes, 3 * MIB, "three times round");
     }
 }
 
@@ -107,9 +116,9 @@ fn the_soakers_pass_has_both_bounds() {
     let mut backend = backend(folder.path());
     let workload = Workload { cache: Cache::Both, engine: EngineName::Sync, ..Workload::default() };
     // On a busy machine, the soaker may get no processor time while its baseline is measured, or see nothing of the run.
-    let mut of_runs = (0..40).filter_map(|_| run(&mut backend, workload, Pass::Soaker).cpu.soaker);
-    let soaker = of_runs.find(|soaker| soaker.baseline_share > 0.0).expect("it has an account in one of 40 runs");
-    assert!(soaker.lost_ns > 0, "{soaker:?}");
+    let mut of_runs = (0..400).filter_map(|_| run(&mut backend, workload, Pass::Soaker).cpu.soaker);
+    let has_both = |soaker: &Soaker| soaker.baseline_share > 0.0 && soaker.lost_ns > 0;
+    let soaker = of_runs.find(has_both).expect("it has an account in one of 400 runs");
     assert!(soaker.baseline_share <= 1.05, "{soaker:?}");
 }
 
@@ -207,11 +216,12 @@ fn a_direct_run_whose_bytes_are_in_the_page_cache_afterwards_is_noted() {
     let workload = Workload { rw: Rw::Read, bs: Bytes(MIB), ..Workload::default() };
     let record = run(&mut target, workload, Pass::Plain);
     assert_eq!(notes(&target), 0, "it went past it");
-    // What a file system leaves there that takes direct requests through the page cache.
-    fs::read(&path).unwrap();
-    target.check_direct(&record.run, Some(0), record.bytes);
-    target.check_direct(&record.run, Some(0), record.bytes);
-    assert_eq!(notes(&target), 1);
+    // What a file system leaves there that takes direct requests through the page cache; others may need the memory.
+    for _ in 0..50 {
+        fs::read(&path).unwrap();
+        target.check_direct(&record.run, Some(0), record.bytes);
+    }
+    assert_eq!(notes(&target), 1, "it is noted once");
 }
 
 #[test]
@@ -229,7 +239,7 @@ fn what_a_run_gave_back_is_there_again_for_the_next() {
         workload: workload(rw),
         repeat: 0,
         pass: Pass::Plain,
-        runtime: Nanos(60_000_000_000),
+        runtime: LONG,
         seed: 5,
     };
     let mut measured = |rw| measure(&mut target, &run_of(rw), &AtomicBool::new(false)).unwrap();

@@ -32,23 +32,24 @@ fn file(folder: &TempDir, name: &str, mib: u64) -> PathBuf {
 }
 
 fn run(backend: &mut dyn TargetBackend, workload: Workload) -> Record {
-    let runtime = Nanos(200_000_000);
+    run_for(backend, workload, Nanos(200_000_000))
+}
+
+fn run_for(backend: &mut dyn TargetBackend, workload: Workload, runtime: Nanos) -> Record {
     let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 5 };
     let record = measure(backend, &run, &AtomicBool::new(false)).unwrap();
     assert_eq!((record.error_count(), record.short_transfers), (0, 0), "{workload}");
     record
 }
 
-/// Writes the whole span, in several runs if necessary.
+/// Writes the whole span, however long that takes.
 fn write_all(backend: &mut RealTarget, bs: u64) -> Record {
     backend.make_ready(None, &AtomicBool::new(false)).unwrap();
-    let workload = Workload { rw: Rw::Write, bs: Bytes(bs), cache: Cache::Both, ..Workload::default() };
-    loop {
-        let record = run(backend, workload);
-        if record.bytes >= record.span_bytes {
-            return record;
-        }
-    }
+    let options = WorkloadOptions { io_size: "100%".parse().ok(), ..WorkloadOptions::default() };
+    let workload = Workload { rw: Rw::Write, bs: Bytes(bs), cache: Cache::Both, options, ..Workload::default() };
+    let record = run_for(backend, workload, Nanos(3_600_000_000_000));
+    assert!(record.bytes >= record.span_bytes, "{} of {} bytes", record.bytes, record.span_bytes);
+    record
 }
 
 /// The MiB of a file that are not all ones any more.
@@ -95,10 +96,12 @@ fn buffered_reads_of_a_spread_span_are_cold_and_warm_where_they_are_asked_to_be(
         let workload = Workload { rw: Rw::Read, bs: Bytes(MIB), cache: Cache::Both, options, ..Workload::default() };
         run(backend, workload).cached_bytes
     };
-    if let Some(warm) = cached(&mut backend, PageCache::Warm) {
-        assert_eq!(warm, 5 * MIB);
+    if cached(&mut backend, PageCache::Warm).is_some() {
+        // Where others need the memory, the kernel takes some of it again before it is counted.
+        assert!((0..20).any(|_| cached(&mut backend, PageCache::Warm) == Some(5 * MIB)));
         let cold = cached(&mut backend, PageCache::Empty).unwrap();
-        assert!(cold == 0 || cold == 5 * MIB, "{cold}: memory keeps all, a disk nothing");
+        // The kernel keeps pages that it looks at itself at this moment.
+        assert!(cold <= 5 * MIB / 1000 || cold == 5 * MIB, "{cold}: memory keeps all, a disk nothing");
     }
 }
 

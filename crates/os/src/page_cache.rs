@@ -237,17 +237,27 @@ mod tests {
         Some(file)
     }
 
+    /// Gives what is counted once it is this, or else the last of many counts: the kernel does not drop what it looks at itself
+    /// at this moment, and drops what is clean when others need the memory.
+    fn counted<T: PartialEq>(expected: T, mut count: impl FnMut() -> T) -> T {
+        for _ in 0..50 {
+            if count() == expected {
+                return expected;
+            }
+        }
+        count()
+    }
+
     #[test]
     fn what_was_written_is_cached_until_it_is_dropped() {
         let Some(file) = written() else { return };
-        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 8 << 20);
-        // The kernel leaves what it looks at itself at this moment.
-        let is_dropped = || {
+        let parts = counted([8 << 20, 0, 4 << 20], || {
+            file.write_all_at(&vec![7; 8 << 20], 0).unwrap();
+            let whole = file.cached_bytes(0..8 << 20).unwrap();
             file.drop_cached(0..4 << 20).unwrap();
-            file.cached_bytes(0..4 << 20).unwrap() == 0
-        };
-        assert!((0..20).any(|_| is_dropped()));
-        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 4 << 20);
+            [whole, file.cached_bytes(0..4 << 20).unwrap(), file.cached_bytes(0..8 << 20).unwrap()]
+        });
+        assert_eq!(parts, [8 << 20, 0, 4 << 20], "what was written, the dropped half, and all of it");
         assert_eq!(file.cached_bytes(0..0).unwrap(), 0);
     }
 
@@ -286,9 +296,13 @@ mod tests {
         std::fs::write(&path, vec![7; 8 << 20]).unwrap();
         let file = DataFile::open(&path, true).unwrap();
         assert!(file.is_on_overlay());
-        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 8 << 20, "it was just written");
-        file.drop_cached(0..8 << 20).unwrap();
-        assert_eq!(file.cached_bytes(0..8 << 20).unwrap(), 0, "it was written back and dropped");
+        let parts = counted([8 << 20, 0], || {
+            file.write_all_at(&vec![7; 8 << 20], 0).unwrap();
+            let written = file.cached_bytes(0..8 << 20).unwrap();
+            file.drop_cached(0..8 << 20).unwrap();
+            [written, file.cached_bytes(0..8 << 20).unwrap()]
+        });
+        assert_eq!(parts, [8 << 20, 0], "it was just written, then written back and dropped");
         drop(file);
     }
 
@@ -320,12 +334,17 @@ mod tests {
         }
         let both = || (file.cached_bytes(0..1 << 20).ok(), file.pages_by_mincore(0..1 << 20).ok());
         let pages = (1 << 20) / rustix::param::page_size() as u64;
-        assert_eq!(both(), (Some(1 << 20), Some(pages)), "it was just written by its owner");
+        let all = (Some(1 << 20), Some(pages));
+        let after_a_read = || {
+            file.read_at(&mut vec![0; 1 << 20], 0).unwrap();
+            both()
+        };
+        assert_eq!(counted(all, after_a_read), all, "it was just written by its owner");
         allow(0o644);
         let Some(seen) = as_another_user(both) else { return };
         assert_eq!(seen, (None, None));
         allow(0o666);
-        assert_eq!(as_another_user(both), Some((Some(1 << 20), Some(pages))), "everybody may write to it");
+        assert_eq!(counted(Some(all), || as_another_user(after_a_read)), Some(all), "everybody may write to it");
     }
 
     #[test]
@@ -352,20 +371,30 @@ mod tests {
         assert!(file.pages_by_mincore(0..bytes).unwrap() < (8 << 20) / page_bytes * (1 << 12));
         // 2^11 of the first 2^17 pages were written.
         let range = 0..(1 << 17) * page_bytes;
-        let reported = file.pages_by_mincore(range).unwrap();
         let truth = (8 << 20) / page_bytes;
-        assert!(reported.abs_diff(truth) <= truth / 8, "{reported} pages instead of {truth}");
+        let is_near = counted(true, || {
+            file.write_all_at(&vec![7; 8 << 20], 0).unwrap();
+            file.pages_by_mincore(range.clone()).unwrap().abs_diff(truth) <= truth / 8
+        });
+        assert!(is_near, "{} pages instead of {truth}", file.pages_by_mincore(range).unwrap());
     }
 
     #[test]
     fn both_ways_of_counting_agree() {
         let Some(file) = written() else { return };
-        file.drop_cached(4 << 20..6 << 20).unwrap();
-        let by_mincore = file.pages_by_mincore(0..8 << 20).unwrap();
-        assert_eq!(by_mincore * rustix::param::page_size() as u64, 6 << 20);
-        match file.pages_by_cachestat(0, 8 << 20) {
-            Ok(by_cachestat) => assert_eq!(by_cachestat, by_mincore),
-            Err(error) => crate::skip(&format!("this kernel has no cachestat ({error})")),
+        let pages = (6 << 20) / rustix::param::page_size() as u64;
+        let by_cachestat = || file.pages_by_cachestat(0, 8 << 20);
+        let has_cachestat = by_cachestat().is_ok();
+        if !has_cachestat {
+            // A different kernel cannot be installed as a missing part, so this is never a failure.
+            eprintln!("skipped: this kernel has no cachestat ({:?})", by_cachestat());
         }
+        let both = counted([pages; 2], || {
+            file.write_all_at(&vec![7; 8 << 20], 0).unwrap();
+            file.drop_cached(4 << 20..6 << 20).unwrap();
+            let by_mincore = file.pages_by_mincore(0..8 << 20).unwrap();
+            [by_mincore, if has_cachestat { by_cachestat().unwrap() } else { by_mincore }]
+        });
+        assert_eq!(both, [pages; 2], "by mincore and by cachestat");
     }
 }

@@ -187,7 +187,9 @@ mod tests {
         data.write_all_at(&vec![1; 4 << 20], 0).unwrap();
         if data.cached_bytes(0..4 << 20).ok() == Some(4 << 20) && data.direct_alignment().unwrap().is_some() {
             let all = 0..4 << 20;
-            assert_eq!(empty(&data, std::slice::from_ref(&all), folder.path(), LONG).unwrap(), Some(0));
+            let all = std::slice::from_ref(&all);
+            let left = empty(&data, all, folder.path(), LONG).unwrap().expect("it is known");
+            assert!(is_little(left, all), "{left} bytes stay");
         }
     }
 
@@ -199,10 +201,15 @@ mod tests {
         data.write_all_at(&vec![1; all.end as usize], 0).unwrap();
         // The kernel keeps pages that somebody has mapped.
         let mapped = Mapping::new(data.reopen(Mode::default()).unwrap()).unwrap();
+        let is_told = |_: u32| {
+            mapped.read_at(&mut vec![0; all.end as usize], 0).unwrap();
+            let nowhere = folder.path().join("nowhere");
+            empty(&data, std::slice::from_ref(&all), &nowhere, LONG).unwrap() == Some(all.end)
+        };
         mapped.read_at(&mut vec![0; all.end as usize], 0).unwrap();
         if data.cached_bytes(all.clone()).ok() == Some(all.end) {
-            let nowhere = folder.path().join("nowhere");
-            assert_eq!(empty(&data, std::slice::from_ref(&all), &nowhere, LONG).unwrap(), Some(all.end));
+            // Where others need the memory, the kernel takes pages that are mapped, too.
+            assert!((0..50).any(is_told), "{:?}", held(&data, std::slice::from_ref(&all)));
         }
     }
 
@@ -214,7 +221,9 @@ mod tests {
         data.write_all_at(&vec![1; span_bytes as usize], 0).unwrap();
         let parts = [0..MIB, 2 * MIB..span_bytes];
         if empty(&data, &parts, folder.path(), LONG).unwrap() == Some(0) {
-            assert_eq!(fill(&data, &parts).unwrap(), Some(span_bytes - MIB));
+            // Where others need the memory, the kernel takes some of it again before it is counted.
+            let is_whole = || fill(&data, &parts).unwrap() == Some(span_bytes - MIB);
+            assert!((0..50).any(|_| is_whole()), "{:?}", held(&data, &parts));
         }
     }
 
