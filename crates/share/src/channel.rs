@@ -286,7 +286,7 @@ mod tests {
         }
         let server = TcpListener::bind(("0.0.0.0", 0)).unwrap();
         let port = server.local_addr().unwrap().port();
-        let timeout = Duration::from_secs(10);
+        let timeout = Duration::from_secs(60);
         let stop = Arc::default();
         let peer = Peer { address: "nfs://test".into(), host: "test".into(), protocol: "NFS", timeout, stop };
         // More connections than there are such ports, to two addresses of one server.

@@ -28,7 +28,7 @@ const OUTPUT_BYTES: usize = 256 << 10;
 /// Length limit of a request.
 const MOST_BYTES: usize = 64 << 20;
 /// How long either side may be silent.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// The payload of reads. Filled on first use, which keeps the program file small; written explicitly, so that it has
 /// its own pages, as a server's data have, and not the kernel's shared zero page.
 static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| {

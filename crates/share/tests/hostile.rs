@@ -15,7 +15,7 @@ use crate::memory_s3::{self, KEY, MemoryS3, SECRET};
 use crate::memory_smb::{CLOSE, CREATE, KnownUser, MemorySmb, READ, SIGN_IN, Twist, WRITE};
 
 /// Far longer than any of this may take: a client that takes longer hangs.
-const HANGS: Duration = Duration::from_secs(60);
+const HANGS: Duration = Duration::from_secs(120);
 const IMPATIENT: Duration = Duration::from_millis(150);
 const USER: KnownUser = KnownUser { dialect: 0x0300, offers_encryption: false, wants_encryption: false };
 
@@ -74,19 +74,23 @@ fn an_answer_of_smb_that_never_comes_whole_is_not_waited_for() {
     for command in [0, SIGN_IN, 3, CREATE, WRITE, READ, CLOSE] {
         for twist in [Twist::Pending(command), Twist::Trickle(command)] {
             tried.push(std::thread::spawn(move || {
-                let server = MemorySmb::start();
-                server.be(twist);
-                // All but the end goes well there, also on a busy machine.
-                let timeout = if command == CLOSE { Duration::from_millis(700) } else { IMPATIENT };
-                let said =
-                    within(move || talk(&of_smb(&server), &access(timeout, &Arc::default()), Sealing::AsAsked, || {}));
+                let said = |timeout: Duration| {
+                    let server = MemorySmb::start();
+                    server.be(twist);
+                    within(move || talk(&of_smb(&server), &access(timeout, &Arc::default()), Sealing::AsAsked, || {}))
+                };
                 match command {
-                    // The end of the connection removes the file all the same.
-                    CLOSE => assert_eq!(said, Ok(()), "{twist:?}"),
-                    _ => assert!(
-                        said.as_ref().is_err_and(|said| said.contains("in full for 0.15 s")),
-                        "{twist:?}: {said:?}"
-                    ),
+                    // The end of the connection removes the file all the same. All but that end goes well there, as late as
+                    // the machine is busy.
+                    CLOSE => {
+                        let mut each = [1, 4, 16].map(Duration::from_secs).into_iter().map(said);
+                        assert!(each.any(|said| said == Ok(())), "{twist:?}");
+                    }
+                    _ => {
+                        let said = said(IMPATIENT);
+                        let words = "in full for 0.15 s";
+                        assert!(said.as_ref().is_err_and(|said| said.contains(words)), "{twist:?}: {said:?}");
+                    }
                 }
             }));
         }

@@ -1,21 +1,20 @@
 //! Checks that messages are signed or encrypted if the user asks for it, and that unavailable sealings are refused.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use halfpower_share::{LaneOptions, Op, PipelineSource};
 use halfpower_spec::Sealing;
 
 use crate::carrying::{Slots, carry, lane, orders};
 use crate::memory_smb::{KnownUser, MemorySmb};
-use crate::smb::connect;
+use crate::smb::{PATIENCE, connect};
 
 const NEW: KnownUser = KnownUser { dialect: 0x0300, offers_encryption: true, wants_encryption: false };
 const OLD: KnownUser = KnownUser { dialect: 0x0210, offers_encryption: false, ..NEW };
 
 /// Writes and reads 64 KiB four times; returns how many of the eight requests came signed, and how many encrypted.
 fn moved(server: &MemorySmb, sealing: Sealing) -> [u64; 2] {
-    let share = connect(server.port, "share", Duration::from_secs(5)).unwrap();
+    let share = connect(server.port, "share", PATIENCE).unwrap();
     let counts = || [&server.signed, &server.encrypted].map(|count| count.load(Ordering::Relaxed));
     let before = counts();
     let mut pipeline = share.pipeline(LaneOptions { sealing, ..lane(false, 4, 65536) }).unwrap();
@@ -51,7 +50,7 @@ fn what_cannot_be_had_is_refused_in_a_sentence() {
         (Some(KnownUser { wants_encryption: true, ..NEW }), Sealing::Signed, "wants all messages encrypted"),
     ] {
         let server = MemorySmb::serving(user);
-        let share = connect(server.port, "share", Duration::from_secs(5)).unwrap();
+        let share = connect(server.port, "share", PATIENCE).unwrap();
         let said = share.offers(sealing).unwrap_err();
         assert!(said.contains(why), "{user:?} {sealing}: {said}");
         let refused = share.pipeline(LaneOptions { sealing, ..lane(false, 1, 4096) }).err().unwrap().to_string();
@@ -64,7 +63,7 @@ fn what_cannot_be_had_is_refused_in_a_sentence() {
 #[test]
 fn our_own_client_is_rehearsed_with_the_sealing_of_the_run() {
     let server = MemorySmb::serving(Some(NEW));
-    let share = connect(server.port, "share", Duration::from_secs(5)).unwrap();
+    let share = connect(server.port, "share", PATIENCE).unwrap();
     for sealing in Sealing::ALL.iter().copied() {
         let rehearsal = share.rehearsal(sealing);
         assert_eq!(rehearsal.is_plain(), sealing == Sealing::AsAsked);

@@ -73,7 +73,7 @@ fn serve(server: &MemoryS3, folder: &Path) -> u16 {
 
 fn connect(port: u16) -> Result<Share, ShareError> {
     let access =
-        Access { credentials: credentials(KEY, SECRET), timeout: Duration::from_secs(5), stop: Arc::default() };
+        Access { credentials: credentials(KEY, SECRET), timeout: Duration::from_secs(120), stop: Arc::default() };
     Share::connect(&address(&format!("s3://{BUCKET}?endpoint=https://127.0.0.1:{port}")), &access)
 }
 
