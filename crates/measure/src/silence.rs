@@ -96,8 +96,8 @@ mod tests {
     /// After how many seconds a target is given up that completes nothing; `None` if not within a minute.
     fn given_up(written_back: impl Fn() -> u64) -> Option<u32> {
         let completions = AtomicU64::new(7);
-        let begun = Instant::now() + SECOND;
         let mut watch = Watch::new(&completions, Nanos(0), LONGEST, written_back);
+        let begun = Instant::now() + SECOND;
         (0..60).find(|seconds| watch.is_silent(begun + *seconds * SECOND))
     }
 

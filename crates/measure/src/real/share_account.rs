@@ -230,20 +230,23 @@ mod tests {
         let far = listener.accept().unwrap().0;
         let connections = Arc::new(vec![near.try_clone().unwrap().into()]);
         let before = tcp::look(near.as_fd()).unwrap().peer_window_bytes.unwrap();
-        let watch = TcpWatch::begin(&connections).unwrap();
         // The other side reads nothing, so its receive buffer fills up.
         near.set_nonblocking(true).unwrap();
         while near.write(&[7; 1 << 16]).is_ok() {}
-        // Wait as long as it takes: on a busy machine the sampling thread may run late.
         let filled = std::iter::repeat_with(|| {
             std::thread::sleep(EVERY);
             tcp::look(near.as_fd()).unwrap().peer_window_bytes.unwrap()
         });
-        filled.take(500).find(|bytes| *bytes < before / 4).unwrap();
-        std::thread::sleep(20 * EVERY);
-        let held = watch.end();
-        let within = held[0].within(tcp::look(near.as_fd()).unwrap());
-        assert!(held[0].looks > 0 && within.peer_window_bytes.unwrap() < before, "{held:?} of {before}");
+        filled.take(3000).find(|bytes| *bytes < before / 4).unwrap();
+        // On a busy machine the sampling thread may not run within that time.
+        let is_seen = |_: u32| {
+            let watch = TcpWatch::begin(&connections).unwrap();
+            std::thread::sleep(20 * EVERY);
+            let held = watch.end();
+            let within = held[0].within(tcp::look(near.as_fd()).unwrap());
+            held[0].looks > 0 && within.peer_window_bytes.unwrap() < before / 2
+        };
+        assert!((0..100).any(is_seen), "nobody sees that it is full");
         drop(far);
     }
 }
