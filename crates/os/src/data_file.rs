@@ -577,22 +577,29 @@ mod tests {
         let folder = Path::new(HERE);
         let free = free_bytes(folder).unwrap();
         assert!(free > 0);
-        let refusal = DataFile::unnamed_in(folder).unwrap().allocate(1 << 43).unwrap_err();
-        assert!(refusal.to_string().contains("no room for 8796093022208 bytes"), "{refusal}");
+        // Far more than is free, whatever others remove meanwhile.
+        let more = free + (1 << 43);
+        let refusal = DataFile::unnamed_in(folder).unwrap().allocate(more).unwrap_err();
+        assert!(refusal.to_string().contains(&format!("no room for {more} bytes")), "{refusal}");
         let reserved = DataFile::unnamed_in(folder).unwrap();
-        assert!(matches!(reserved.reserve(1 << 43), Err(OsError::Full { .. })));
+        assert!(matches!(reserved.reserve(more), Err(OsError::Full { .. })));
         let blocks = rustix::fs::fstat(&reserved).unwrap().st_blocks;
         assert_eq!(blocks, 0, "nothing was taken from others before it was refused");
     }
 
     #[test]
     fn a_mounted_device_is_refused_for_writing() {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        let devices = mounts.lines().filter_map(|line| line.split(' ').next());
-        let mut mounted = devices.map(Path::new).filter(|device| kind(device).is_ok_and(|kind| kind == Kind::Block));
-        let Some(device) = mounted.next() else { return skip("no block device is mounted here") };
-        let refusal = DataFile::open(device, true).unwrap_err();
-        assert!(matches!(refusal, OsError::Busy { .. }), "{refusal}");
+        let mounted = || -> Option<PathBuf> {
+            let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+            let mut devices = mounts.lines().filter_map(|line| Some(PathBuf::from(line.split(' ').next()?)));
+            devices.find(|device| kind(device).is_ok_and(|kind| kind == Kind::Block))
+        };
+        if mounted().is_none() {
+            return skip("no block device is mounted here");
+        }
+        // Another test may unmount the first one before it is opened.
+        let is_refused = |device: PathBuf| matches!(DataFile::open(&device, true), Err(OsError::Busy { .. }));
+        assert!(crate::in_time(|| mounted().is_none_or(is_refused)), "{:?}", mounted());
     }
 
     #[test]
@@ -628,12 +635,7 @@ mod tests {
         assert_eq!(device.direct_alignment().unwrap().unwrap().offset_bytes % 512, 0);
         assert!(device.cached_bytes(0..4 << 20).unwrap() > 0, "the plain read went through the page cache");
         drop(device);
-        // What another test starts has its descriptors too, until it runs its own program.
-        let is_free = |_: u32| {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-            DataFile::open(path, true).is_ok()
-        };
-        assert!((0..500).any(is_free), "the claim ends with the data file");
+        assert!(crate::in_time(|| DataFile::open(path, true).is_ok()), "the claim ends with the data file");
     }
 
     fn file() -> DataFile {

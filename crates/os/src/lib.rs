@@ -88,6 +88,18 @@ pub fn mend_switched() -> Vec<String> {
     switched::mend(trace::remove_instance)
 }
 
+/// Whether something becomes so within a minute of looking: what another test starts has the open files of this process
+/// too, until it runs its own program.
+#[cfg(test)]
+pub(crate) fn in_time(mut is_so: impl FnMut() -> bool) -> bool {
+    (0..6_000).any(|look| {
+        if look > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        is_so()
+    })
+}
+
 /// Reports what is left out and why; fails if `HALFPOWER_NO_SKIP` is set.
 #[cfg(test)]
 pub(crate) fn skip(what: &str) {

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use halfpower_os::processor::{self, Times, charged, machine};
@@ -49,14 +50,14 @@ fn spent_ns(beginning: &str) -> u64 {
     folders.filter_map(|folder| of(&folder)).sum()
 }
 
-/// The kernel's polling thread is a thread of ours, so its time is charged to this process. The charge matches the time
-/// that the machine really spent, within the clock ticks of `/proc/stat`.
-#[test]
-fn the_thread_that_polls_is_charged_to_this_process() {
-    let Some(mut ring) = ring(RingForm::Sqpoll) else { return };
+/// Lets the kernel's polling thread work for some time: what it spent, what this process was charged, and how long the
+/// machine was busy, in nanoseconds; `None`, with a printed reason, if that cannot be told here.
+fn polled() -> Option<[u64; 3]> {
+    let mut ring = ring(RingForm::Sqpoll)?;
     carry(&mut ring, Action::Read);
     if spent_ns("iou-sqp") == 0 {
-        return skip("this kernel keeps its polling thread outside of the process, or says no times of threads");
+        skip("this kernel keeps its polling thread outside of the process, or says no times of threads");
+        return None;
     }
     let charged_ns = || charged().user_ns + charged().system_ns;
     let busy_ns =
@@ -71,14 +72,22 @@ fn the_thread_that_polls_is_charged_to_this_process() {
     let charged_ns = charged_ns() - charged_before_ns;
     let busy_ns = busy_ns() - busy_before_ns;
     eprintln!("the polling thread spent {spent_ns} ns, charged were {charged_ns}, the machine was busy {busy_ns}");
+    Some([spent_ns, charged_ns, busy_ns])
+}
+
+/// The kernel's polling thread is a thread of ours, so its time is charged to this process.
+#[test]
+fn the_thread_that_polls_is_charged_to_this_process() {
+    let Some([spent_ns, charged_ns, _]) = polled() else { return };
     assert!(charged_ns as f64 >= 0.98 * spent_ns as f64, "charged {charged_ns} of {spent_ns} ns");
-    assert!(busy_ns as f64 >= 0.5 * spent_ns as f64, "the machine knows of {busy_ns} of {spent_ns} ns");
 }
 
 /// Two threads that always have work share one processor, so each waits while the other runs.
 #[test]
 fn threads_that_share_a_processor_wait_for_it() {
-    let burn = || {
+    let both = Arc::new(Barrier::new(2));
+    let burn = |both: Arc<Barrier>| {
+        both.wait();
         let begun_ns = processor::charged_to_this_thread_ns();
         while processor::charged_to_this_thread_ns() - begun_ns < 100_000_000 {}
         processor::waited_by_this_thread_ns()
@@ -87,7 +96,8 @@ fn threads_that_share_a_processor_wait_for_it() {
         return skip("this kernel does not say how long threads wait");
     }
     let cpu = processor::usable()[0];
-    let threads = processor::on_processor(cpu, || [0, 1].map(|_| std::thread::spawn(burn))).unwrap();
+    let begun = || [0, 1].map(|_| Arc::clone(&both)).map(|both| std::thread::spawn(move || burn(both)));
+    let threads = processor::on_processor(cpu, begun).unwrap();
     let waited_ns: u64 = threads.map(|thread| thread.join().unwrap()).iter().sum();
     assert!(waited_ns > 50_000_000, "{waited_ns}");
 }
@@ -96,7 +106,26 @@ fn threads_that_share_a_processor_wait_for_it() {
 #[test]
 fn workers_of_the_kernel_are_threads_of_this_process() {
     let Some(mut ring) = ring(RingForm::Registered) else { return };
-    carry(&mut ring, Action::Flush);
-    assert!(threads().iter().any(|name| name.starts_with("iou-wrk")), "there is no worker among {:?}", threads());
-    assert!(spent_ns("iou-wrk") > 0 || spent_ns("") == 0, "a worker that flushed took no time");
+    // A worker without work ends after some seconds, for which this thread may stand still.
+    let is_seen = |_: u32| {
+        carry(&mut ring, Action::Flush);
+        let is_there = threads().iter().any(|name| name.starts_with("iou-wrk"));
+        is_there && (spent_ns("iou-wrk") > 0 || spent_ns("") == 0)
+    };
+    assert!((0..50).any(is_seen), "there is no worker that took time among {:?}", threads());
+}
+
+/// Measurements that only the laboratory runs.
+mod lab {
+    use halfpower_lab::{Figure, judge};
+
+    use super::*;
+
+    #[test]
+    #[ignore = "lab: a machine whose host takes its processors loses ticks"]
+    fn the_machines_ticks_hold_what_the_thread_that_polls_spent() {
+        let figure = Figure::between("the machine's ticks over what a polling thread spent", 1.0, "", 0.5..=10.0);
+        let ratio = || polled().map(|[spent_ns, _, busy_ns]| vec![busy_ns as f64 / spent_ns as f64]);
+        judge("processors", vec![figure], ratio);
+    }
 }
