@@ -37,10 +37,15 @@ fn run(place: &mut RealTarget, bs: u64, iodepth: u32, engine: EngineName, pass: 
 }
 
 fn traced(place: &mut RealTarget, bs: u64, iodepth: u32, engine: EngineName) -> (Record, Anatomy) {
-    let record = run(place, bs, iodepth, engine, Pass::Traced);
-    let anatomy = record.anatomy.clone().expect("a traced run has its anatomy");
-    assert_eq!((&anatomy.trouble, anatomy.lost_events, anatomy.overwritten_events), (&None, 0, 0));
-    (record, anatomy)
+    // What others do on the disk may fill the buffers of the trace before they are read.
+    let mut runs = (0..50).map(|_| {
+        let record = run(place, bs, iodepth, engine, Pass::Traced);
+        let anatomy = record.anatomy.clone().expect("a traced run has its anatomy");
+        assert_eq!(anatomy.trouble, None);
+        (record, anatomy)
+    });
+    let is_whole = |anatomy: &Anatomy| (anatomy.lost_events, anatomy.overwritten_events) == (0, 0);
+    runs.find(|(_, anatomy)| is_whole(anatomy)).expect("one of 50 traces is whole")
 }
 
 /// Single requests, and the share of their mean latency that their phases make up.
