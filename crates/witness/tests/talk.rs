@@ -76,9 +76,9 @@ fn fake(odd: &str) -> String {
 
 /// Patience that even a loaded machine does not exhaust.
 const PATIENCE: Patience = Patience {
-    greeting: Duration::from_secs(30),
-    reply: Duration::from_secs(20),
-    measurement: Duration::from_secs(20),
+    greeting: Duration::from_secs(120),
+    reply: Duration::from_secs(120),
+    measurement: Duration::from_secs(120),
 };
 /// Requests before the first window: the greeting, five round trips, and a window on the idle machine.
 const BEFORE: u32 = 8;
@@ -139,21 +139,30 @@ fn garbage_in_the_middle_is_told_of_and_ends_the_asking() {
     assert!(notes[0].ends_with("is not known from then on"), "{notes:?}");
 }
 
+/// Lets an answer come only after a patience of so many seconds is over; the error is what was told otherwise than that.
+fn passed_over(seconds: u64) -> Result<(), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let over = folder.path().join("over");
+    let waits = format!("until [ -e {} ]; do sleep 0.1; done", over.display());
+    let odd = format!("{}*) {waits}; echo \"{{\\\"id\\\":$id,\\\"begun\\\":true}}\";;", BEFORE + 1);
+    let patience = Patience { reply: Duration::from_secs(seconds), ..PATIENCE };
+    let mut witness = Witness::start(&fake(&odd), patience).map_err(|error| error.to_string())?;
+    witness.begin();
+    let (end, notes) = (witness.end(), witness.take_notes());
+    std::fs::write(&over, "").unwrap();
+    let words = format!("did not answer within {seconds} s; the far end is asked again");
+    if end.is_some() || notes.len() != 1 || !notes[0].ends_with(&words) {
+        return Err(format!("{end:?}, {notes:?}"));
+    }
+    witness.begin();
+    witness.end().map(drop).ok_or_else(|| format!("{:?}", witness.take_notes()))
+}
+
 #[test]
 fn an_answer_that_comes_too_late_is_passed_over() {
-    let odd = format!("{}*) sleep 2; echo \"{{\\\"id\\\":$id,\\\"begun\\\":true}}\";;", BEFORE + 1);
-    let patience = Patience { reply: Duration::from_secs(1), ..PATIENCE };
-    let mut witness = Witness::start(&fake(&odd), patience).unwrap();
-    witness.begin();
-    assert_eq!(witness.end(), None);
-    let notes = witness.take_notes();
-    assert!(
-        notes.len() == 1 && notes[0].ends_with("did not answer within 1 s; the far end is asked again"),
-        "{notes:?}"
-    );
-    std::thread::sleep(Duration::from_secs(2));
-    witness.begin();
-    assert!(witness.end().is_some(), "{:?}", witness.take_notes());
+    // On a busy machine the other answers, too, may take longer than a second.
+    let failed: Vec<String> = [1, 5, 25].into_iter().map_while(|seconds| passed_over(seconds).err()).collect();
+    assert!(failed.len() < 3, "{failed:#?}");
 }
 
 /// A short run by the local way, past the share.
