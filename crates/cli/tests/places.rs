@@ -14,8 +14,25 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Begins a study and kills it after some records.
-fn begin(folder: &Path, words: &[&str], records: usize) -> PathBuf {
+/// Begins a study and kills it after some records; also returns its words with the budget that was enough for them.
+fn begin<'a>(folder: &Path, words: &[&'a str], records: usize) -> (PathBuf, Vec<&'a str>) {
+    for budget in ["3s", "12s", "60s", "300s"] {
+        let words = [words, &["--budget", budget]].concat();
+        if let Some(file) = begun(folder, &words, records) {
+            return (file, words);
+        }
+        // On a slow disk, or while this process waited, the study came to its end.
+        for ended in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if ended.file_stem().is_some_and(|name| name == "study") {
+                fs::remove_file(ended).unwrap();
+            }
+        }
+    }
+    panic!("each study ended before it was killed");
+}
+
+/// The file of a study that was killed after some records; nothing if it ended before.
+fn begun(folder: &Path, words: &[&str], records: usize) -> Option<PathBuf> {
     let mut child = command(folder, words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let file = folder.join("study.halfpower");
     loop {
@@ -24,23 +41,28 @@ fn begin(folder: &Path, words: &[&str], records: usize) -> PathBuf {
         if long > 70_000 + 20_000 * records as u64 {
             break;
         }
-        assert!(child.try_wait().unwrap().is_none(), "the study ended before it was killed");
+        if let Some(ended) = child.try_wait().unwrap() {
+            assert!(ended.success(), "{ended}");
+            return None;
+        }
         std::thread::sleep(Duration::from_millis(2));
     }
     child.kill().unwrap();
-    child.wait().unwrap();
+    if child.wait().unwrap().success() {
+        return None;
+    }
     assert!(!StudyFile::open_mended(&file).unwrap().records().unwrap().is_empty());
-    file
+    Some(file)
 }
 
-const SMALL: [&str; 8] = ["--size", "64MiB", "--bs", "4KiB,64KiB", "--rw", "read", "--budget", "3s"];
+const SMALL: [&str; 6] = ["--size", "64MiB", "--bs", "4KiB,64KiB", "--rw", "read"];
 
 #[test]
 fn a_finished_study_is_told_again_with_its_date_and_nothing_is_measured() {
     let folder = folder();
     let here = folder.path();
     fs::create_dir(here.join("data")).unwrap();
-    let words = [&["study", "data", "--budget", "2s"][..], &SMALL[..6]].concat();
+    let words = [&["study", "data", "--budget", "2s"][..], &SMALL].concat();
     assert!(run(here, &words).status.success());
     let before = fs::read(here.join("study.halfpower")).unwrap();
     let again = run(here, &words);
@@ -67,8 +89,8 @@ fn another_machine_kernel_or_disk_is_refused_and_named() {
     let folder = folder();
     let here = folder.path();
     fs::create_dir(here.join("data")).unwrap();
-    let words = [&["study", "data"][..], &SMALL].concat();
-    let begun = StudyFile::open(&begin(here, &words, 1)).unwrap();
+    let (file, words) = begin(here, &[&["study", "data"][..], &SMALL].concat(), 1);
+    let begun = StudyFile::open(&file).unwrap();
     let place = begun.environment().place.clone();
     let records = begun.records().unwrap();
     let at = |name: &str, place: PlaceIdentity| {
@@ -136,8 +158,8 @@ fn the_span_is_the_studys_and_not_that_of_its_first_record() {
     let folder = folder();
     let here = folder.path();
     fs::create_dir(here.join("data")).unwrap();
-    let words = [&["study", "data"][..], &SMALL].concat();
-    let begun = StudyFile::open(&begin(here, &words, 1)).unwrap();
+    let (file, words) = begin(here, &[&["study", "data"][..], &SMALL].concat(), 1);
+    let begun = StudyFile::open(&file).unwrap();
     let mut records = begun.records().unwrap();
     // In a study of the memory experiment, the first record's span is the memory that it used.
     records[0].span_bytes = 80 << 20;
@@ -191,12 +213,11 @@ fn another_disk_on_the_same_path_is_refused() {
     let folder = folder();
     let here = folder.path();
     let point = here.join("disk");
-    let words = [&["study", "disk"][..], &SMALL].concat();
     let first = match Mounted::new(&here.join("first"), &point) {
         Ok(mounted) => mounted,
         Err(why) => return skip(&format!("no file system can be mounted here: {why}")),
     };
-    let file = begin(here, &words, 1);
+    let (file, words) = begin(here, &[&["study", "disk"][..], &SMALL].concat(), 1);
     drop(first);
     let second = Mounted::new(&here.join("second"), &point).unwrap();
     let before = fs::read(&file).unwrap();
