@@ -39,6 +39,10 @@ fn what_the_page_cache_holds_of_another_users_file_is_not_told_and_a_warm_one_is
     };
     assert_eq!(of_run(&[])["cached_bytes"], Value::Null);
     assert!(file.cached_bytes(0..BYTES).unwrap() < BYTES, "only a part was read");
-    assert_eq!(of_run(&["--page-cache", "warm"])["cached_bytes"], Value::Null);
-    assert_eq!(file.cached_bytes(0..BYTES).unwrap(), BYTES, "all was read before the run");
+    // Others on the machine may take memory from it meanwhile.
+    let is_read_before = |_: u32| {
+        assert_eq!(of_run(&["--page-cache", "warm"])["cached_bytes"], Value::Null);
+        file.cached_bytes(0..BYTES).unwrap() == BYTES
+    };
+    assert!((0..20).any(is_read_before), "all was read before the run");
 }

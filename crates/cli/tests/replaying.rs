@@ -71,28 +71,21 @@ fn a_capture_is_asked_again_and_leaves_only_what_was_asked_for() {
     assert!(commits.chunks(2).all(|pair| pair == &expected[..pair.len()]), "each flush follows its write: {commits:?}");
     assert_eq!((again.subject, again.files), (before.subject, before.files));
     // What came of it can be asked again, also as JSON alone, twice as fast, each operation at its time.
-    let words = [
-        "run",
-        "--workload=again.halfpower",
-        "new",
-        "-d",
-        "1s",
-        "--speed",
-        "2x",
-        "--open",
-        "--json",
-        "--html",
-        "a.html",
-    ];
-    let output = run(here.path(), &words);
-    assert_eq!((output.status.code(), told(&output).as_str()), (Some(0), ""));
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut values = ["1s", "20s", "60s"].into_iter().map(|time| {
+        let words = ["run", "--workload=again.halfpower", "new", "-d", time, "--speed", "2x", "--open", "--json"];
+        let output = run(here.path(), &[&words[..], &["--html", "a.html"]].concat());
+        assert_eq!((output.status.code(), told(&output).as_str()), (Some(0), ""));
+        let _ = fs::rename(here.path().join("a.html"), here.path().join("page.html"));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    });
+    // On a slow disk nothing may end within a short time.
+    let has_some = |value: &Value| value["whole"]["after"]["operations"].as_u64() > Some(0);
+    let value = values.find(has_some).expect("operations that were asked again");
     assert_eq!(
         (&value["asked"]["speed"], &value["asked"]["open"], &value["source"]),
         (&2.0.into(), &true.into(), &"replay".into())
     );
-    assert!(value["whole"]["after"]["operations"].as_u64().unwrap() > 0, "{value}");
-    let page = fs::read_to_string(here.path().join("a.html")).unwrap();
+    let page = fs::read_to_string(here.path().join("page.html")).unwrap();
     for told in ["postgres, asked again in", "direct read 4 KiB", "Operations were due 2.00 times as often"] {
         assert!(page.contains(told), "{told} is missing");
     }
@@ -166,10 +159,11 @@ fn a_log_of_fio_is_asked_again_of_the_file_that_is_there() {
         );
         fs::write(here.path().join("log"), lines).unwrap();
     };
-    let asked = |more: &[&str]| {
-        let words = ["run", "--workload", "log", "data", "--cache", "both", "-d", "200ms", "--json"];
+    let asked_for = |time: &str, more: &[&str]| {
+        let words = ["run", "--workload", "log", "data", "--cache", "both", "-d", time, "--json"];
         run(here.path(), &[&words, more].concat())
     };
+    let asked = |more: &[&str]| asked_for("200ms", more);
     log("read", 8192);
     let output = asked(&["--no-pauses", "--iodepth", "2"]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
@@ -180,11 +174,16 @@ fn a_log_of_fio_is_asked_again_of_the_file_that_is_there() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(told(&refused).contains("--overwrite"), "{}", told(&refused));
     assert!(fs::read(&data).unwrap().iter().all(|byte| *byte == 7), "nothing was written");
-    let written = asked(&["--open", "--overwrite"]);
-    assert_eq!(written.status.code(), Some(0), "{}", told(&written));
-    let bytes = fs::read(&data).unwrap();
-    let is_new = |from: usize| bytes[from..from + 4096].iter().any(|byte| *byte != 7);
-    assert!(is_new(0) && !is_new(4096) && is_new(8192) && bytes.len() == 1 << 20, "where the log says");
+    // On a slow disk both writes may not come within a short time.
+    let has_both = |time: &str| {
+        let written = asked_for(time, &["--open", "--overwrite"]);
+        assert_eq!(written.status.code(), Some(0), "{}", told(&written));
+        let bytes = fs::read(&data).unwrap();
+        let is_new = |from: usize| bytes[from..from + 4096].iter().any(|byte| *byte != 7);
+        assert!(!is_new(4096) && bytes.len() == 1 << 20, "where the log says");
+        is_new(0) && is_new(8192)
+    };
+    assert!(["200ms", "4s", "60s"].into_iter().any(has_both), "where the log says");
     log("read", 1 << 20);
     let beyond = asked(&["--open"]);
     assert!(beyond.status.code() == Some(2) && told(&beyond).contains("data ends at 1 MiB"), "{}", told(&beyond));
