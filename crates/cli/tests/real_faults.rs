@@ -25,15 +25,33 @@ const FAILING_DEVICE: &str = "mkdir t; mount -t tmpfs -o size=20m none t; trunca
     dev=$(losetup -f --show t/img); trap 'losetup -d $dev' EXIT\n";
 
 /// `nobody COMMANDS` runs commands without privileges; `group BYTES COMMANDS` runs them in a control group with that
-/// memory limit.
+/// memory limit; `longer WORD COMMANDS` runs them with `$times` 1, 5 and 25 until their output has the word, as on a slow
+/// machine it may only then, and prints what the last ones said; `end_server` kills this namespace's `fuse2fs`.
 const WORDS: &str = r#"
-nobody() { chmod 777 .; setpriv --reuid 54321 --regid 54321 --clear-groups bash -c "$1"; }
+# What a user may lock is of all processes of that user: each has one of its own.
+nobody() { chmod 777 .; setpriv --reuid $((50000 + $$ % 10000)) --regid 54321 --clear-groups bash -c "$1"; }
 group() {
     top=/sys/fs/cgroup; limit=memory.max
     if [ -d $top/memory ]; then top=$top/memory; limit=memory.limit_in_bytes; else echo +memory > $top/cgroup.subtree_control; fi
     mkdir $top/halfpower-$$; echo $1 > $top/halfpower-$$/$limit
     bash -c "echo \$\$ > $top/halfpower-$$/cgroup.procs; $2"
-    rmdir $top/halfpower-$$
+    for i in $(seq 600); do rmdir $top/halfpower-$$ 2>/dev/null && break; sleep 0.1; done
+}
+longer() {
+    for times in 1 5 25; do
+        rm -f s.halfpower* s.html
+        eval "$2" >out 2>err
+        status=$?
+        grep -q "$1" out && break
+    done
+    cat out
+    cat err >&2
+    return $status
+}
+end_server() {
+    for server in $(pgrep -x fuse2fs); do
+        [ /proc/$server/ns/mnt -ef /proc/$$/ns/mnt ] && kill -9 $server
+    done
 }
 "#;
 
@@ -72,41 +90,42 @@ const CASES: &[Case] = &[
         name: "a device that fails half of the reads",
         needs: &[],
         script: "truncate -s 64M img; dev=$(losetup -f --show img); trap 'losetup -d $dev' EXIT; truncate -s 32M img; \
-                 $HP run $dev --rw randread --bs 4KiB -d 200ms",
+                 longer EIO '$HP run $dev --rw randread --bs 4KiB -d $((200 * times))ms'",
         shows: &["errors"],
     },
     Case {
         name: "a device that fails most writes",
         needs: &[],
-        script: "$HP run $dev --overwrite --rw randwrite -d 200ms; \
-                 $HP study $dev --overwrite --budget 5s --output s.halfpower | grep -o -m 1 'failed with ENOSPC'",
+        script: "longer ENOSPC '$HP run $dev --overwrite --rw randwrite -d $((200 * times))ms'; longer 'failed with ENOSPC' \
+                 '$HP study $dev --overwrite --budget $((5 * times))s --output s.halfpower' | grep -o -m 1 'failed with ENOSPC'",
         shows: &["errors", "failed with ENOSPC"],
     },
     Case {
         name: "a device that fails to flush",
         needs: &[],
-        script: "$HP run $dev --overwrite --rw write --cache both -d 200ms",
+        script: "longer EIO '$HP run $dev --overwrite --rw write --cache both -d $((200 * times))ms'",
         shows: &["errors"],
     },
     Case {
         name: "a file that somebody cuts",
         needs: &[],
-        script: "dd if=/dev/urandom of=f bs=1M count=64 status=none; (sleep 0.4; truncate -s 1M f) & \
-                 $HP run f --rw randread -d 2s; wait",
+        script: "longer EOF 'dd if=/dev/urandom of=f bs=1M count=64 status=none; \
+                 (sleep $((times - 1)).4; truncate -s 1M f) & $HP run f --rw randread -d $((2 * times))s; wait'",
         shows: &["EOF"],
     },
     Case {
         name: "a file system whose server ends",
         needs: &["fuse2fs", "mkfs.ext4"],
-        script: "truncate -s 100M img; mkfs.ext4 -q img; mkdir m; fuse2fs img m -o rw,fakeroot; \
-                 dd if=/dev/urandom of=m/f bs=1M count=64 status=none; (sleep 1; pkill -9 -x fuse2fs) & \
-                 $HP run m/f --rw randread -d 3s | grep -o ENOTCONN; wait; $HP run m/f -d 1s; umount -l m",
+        script: "longer ENOTCONN 'umount -l m 2>/dev/null; rm -f img; truncate -s 100M img; mkfs.ext4 -q img; mkdir -p m; \
+                 fuse2fs img m -o rw,fakeroot; dd if=/dev/urandom of=m/f bs=1M count=64 status=none; \
+                 (sleep $times; end_server) & $HP run m/f --rw randread -d $((3 * times))s; wait' | grep -o ENOTCONN; \
+                 $HP run m/f -d 1s; umount -l m",
         shows: &["ENOTCONN"],
     },
     Case {
         name: "a quota, at the target and at the study file",
         needs: &[],
-        script: "mkdir m; $PYTHON $FIXTURES/quota.py m 200000 & for i in $(seq 100); do mountpoint -q m && break; sleep 0.1; done; \
+        script: "mkdir m; $PYTHON $FIXTURES/quota.py m 200000 & for i in $(seq 1200); do mountpoint -q m && break; sleep 0.1; done; \
                  $HP run m --size 64MiB -d 1s; $HP study sim: --output m/s.halfpower; umount -l m",
         shows: &[],
     },
@@ -114,7 +133,7 @@ const CASES: &[Case] = &[
         name: "a file system whose server may hold all of it",
         needs: &["fuse2fs", "mkfs.ext4"],
         script: "truncate -s 200M img; mkfs.ext4 -q img; mkdir m; fuse2fs img m -o rw,fakeroot; \
-                 $HP study m --size 64MiB --budget 8s --output s.halfpower; umount -l m",
+                 longer \"a cache's\" '$HP study m --size 64MiB --budget $((8 * times))s --output s.halfpower'; umount -l m",
         shows: &["a cache's"],
     },
     Case {
@@ -122,24 +141,25 @@ const CASES: &[Case] = &[
         needs: &["mkfs.ext4"],
         script: "truncate -s 300M img; mkfs.ext4 -q img; mkdir l o; mount -o loop img l; mkdir l/low l/up l/work; \
                  mount -t overlay none -o lowerdir=l/low,upperdir=l/up,workdir=l/work o; \
-                 $HP study o --size 64MiB --budget 8s --output s.halfpower; \
+                 longer \"a cache's\" '$HP study o --size 64MiB --budget $((8 * times))s --output s.halfpower'; \
                  run() { $HP run o --size 64MiB --rw read --cache both -d 300ms --json $1 | grep -o '\"cached_bytes\": .*'; }; \
-                 [ \"$(run '--page-cache warm')\" = '\"cached_bytes\": 67108864,' ] && echo 'a warm cache is counted'; \
-                 [ \"$(run)\" = '\"cached_bytes\": 0,' ] && echo 'a cold cache is empty'; umount -l o l",
+                 is() { for i in $(seq 20); do [ \"$(run \"$2\")\" = \"\\\"cached_bytes\\\": $1,\" ] && echo \"$3\" && break; done; }; \
+                 is 67108864 '--page-cache warm' 'a warm cache is counted'; is 0 '' 'a cold cache is empty'; umount -l o l",
         shows: &["a cache's", "warm", "cold"],
     },
     Case {
         name: "less memory to lock than the buffers of all threads",
         needs: &["setpriv"],
-        script: "nobody 'ulimit -l 384; $HP study . --size 64MiB --threads 2 --experiments random --rw read \
-                 --bs 64KiB --iodepth 4 --budget 4s --output s.halfpower >out; $HP report s.halfpower --warnings'",
+        script: "nobody 'ulimit -l 384; for times in 1 5 25; do rm -f s.halfpower* s.html; $HP study . --size 64MiB --threads 2 \
+                 --experiments random --rw read --bs 64KiB --iodepth 4 --budget $((4 * times))s --output s.halfpower >out; \
+                 $HP report s.halfpower --warnings >warnings; grep -q registered warnings && break; done; cat warnings'",
         shows: &["locked", "registered"],
     },
     Case {
         name: "a file in memory that the control group does not allow",
         needs: &[],
         script: "mkdir t; mount -t tmpfs none t; group 128M '$HP run t --size 256MiB -d 200ms; \
-                 $HP run t -d 200ms --cache both | grep throughput'",
+                 $HP run t -d 200ms --cache both | grep -o throughput'",
         shows: &["throughput"],
     },
     Case {
