@@ -234,14 +234,8 @@ fn what_a_run_gave_back_is_there_again_for_the_next() {
     target.make_ready(None, &AtomicBool::new(false)).unwrap();
     let blocks = || std::os::unix::fs::MetadataExt::blocks(&fs::metadata(&path).unwrap()) * 512;
     let workload = |rw| Workload { rw, bs: Bytes(65536), cache: Cache::Both, ..Workload::default() };
-    let run_of = |rw| Run {
-        experiment: None,
-        workload: workload(rw),
-        repeat: 0,
-        pass: Pass::Plain,
-        runtime: LONG,
-        seed: 5,
-    };
+    let run_of =
+        |rw| Run { experiment: None, workload: workload(rw), repeat: 0, pass: Pass::Plain, runtime: LONG, seed: 5 };
     let mut measured = |rw| measure(&mut target, &run_of(rw), &AtomicBool::new(false)).unwrap();
     for rw in [Rw::Trim, Rw::Randtrim] {
         let record = measured(rw);

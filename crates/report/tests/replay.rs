@@ -185,7 +185,8 @@ fn the_page_has_both_sides_as_figures_curves_and_over_time() {
 
 #[test]
 fn a_prediction_has_the_same_page() {
-    let wait = |number| AwaitedSync { slice: 0, lane: 0, at_ns: 300_000 + number, took_ns: 10, file: 1, shared: true };
+    let wait =
+        |number: u64| AwaitedSync { slice: 0, lane: 0, at_ns: 300_000 + number, took_ns: 10, file: 1, shared: true };
     let before = Captured { awaited: (0..10).map(wait).collect(), ..captured(200_000) };
     let there = captured(100_000);
     let free = captured(20_000);

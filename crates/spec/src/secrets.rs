@@ -144,7 +144,9 @@ impl Masking {
             return true;
         }
         self.in_header = false;
-        let Some((name, value)) = word.split_once(':').filter(|(_, value)| !value.starts_with('/')) else { return false };
+        let Some((name, value)) = word.split_once(':').filter(|(_, value)| !value.starts_with('/')) else {
+            return false;
+        };
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         if !is_name || !(HEADERS.contains(&name.to_ascii_lowercase().as_str()) || is_secret(name)) {
             return false;

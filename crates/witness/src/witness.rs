@@ -44,7 +44,11 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { greeting: Duration::from_secs(60), reply: Duration::from_secs(20), measurement: Duration::from_secs(120) }
+        Self {
+            greeting: Duration::from_secs(60),
+            reply: Duration::from_secs(20),
+            measurement: Duration::from_secs(120),
+        }
     }
 }
 

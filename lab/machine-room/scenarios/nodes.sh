@@ -10,14 +10,20 @@ modprobe null_blk nr_devices=1 gb=1
 elsewhere=/dev/nullb0
 same "memory node of the disk" "$(json .device.memory_node halfpower probe "$near" --json)" 1
 same "memory node of a disk without a bus" "$(json '.device.memory_node | tostring' halfpower probe "$elsewhere" --json)" null
-# The processors that lanes may run on, while they do.
-seat() { # AFFINITY
-  halfpower run "$near" --rw randread --bs 4k --iodepth 4 --runtime 3 --affinity "$1" > /run/run 2>&1 &
-  sleep 2
-  for task in /proc/$!/task/*; do
+# The processors that lanes of a process may run on.
+seats() {
+  for task in /proc/$1/task/*; do
     if grep -q '^lane' "$task/comm"; then sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$task/status"; fi
-  done | sort -u
-  wait $!
+  done 2> /dev/null | sort -u
+}
+# The same of a run, while it measures.
+seat() { # AFFINITY
+  halfpower run "$near" --rw randread --bs 4k --iodepth 4 --runtime 300 --affinity "$1" > /run/run 2>&1 & run=$!
+  tries=0
+  while [ -z "$(seats $run)" ] && [ $tries -lt 300 ]; do usleep 200000; tries=$((tries + 1)); done
+  # What a lane is let on is there a moment after its name.
+  sleep 1; seats $run
+  kill -INT $run; wait $run
 }
 same "processor near the disk" "$(seat near)" 3
 same "processor far from it" "$(seat far)" 1

@@ -64,7 +64,7 @@ spared_beside() { # GENERIC DISK REGEX
 sleep 600 3<> /dev/ng0n1 & holder=$!
 spared_beside /dev/ng0n1 /dev/nvme0n1 'open for writing in process'
 kill $holder; wait $holder 2> /dev/null || true
-mkfs.ext4 -q -F /dev/nvme0n1; mount -t ext4 /dev/nvme0n1 /mnt
+mkfs.ext4 -q -F /dev/nvme0n1; mount -t ext4 -o ro /dev/nvme0n1 /mnt
 spared_beside /dev/ng0n1 /dev/nvme0n1 'in use|is mounted'
 umount /mnt
 spared_beside /dev/ng0n1 /dev/nvme0n1 'file system .ext4.*--force-content'

@@ -12,10 +12,11 @@ for level in 5 10; do
   for disk in vda vdd; do spared /dev/$disk 'in use'; done
   # The second array may show the file system of the first.
   exits 0 halfpower run /dev/md$level --rw write --bs 64k --iodepth 2 --runtime 0.3 --overwrite --force-content
-  mkfs.ext4 -q /dev/md$level; mount -t ext4 /dev/md$level /mnt
+  mkfs.ext4 -q /dev/md$level; mount -t ext4 -o ro /dev/md$level /mnt
   spared /dev/md$level 'in use'
   # Any member may be asked by two paths: the array, and what is mounted of it.
   spared /dev/vdb 'in use'
+  mount -o remount,rw /mnt
   exits 0 halfpower study /mnt --size 32m --rw read --budget 8s --output /tmp/s$level.halfpower
   umount /mnt; mdadm -S /dev/md$level 2> /dev/null
   for disk in vda vdd; do spared /dev/$disk 'not active'; done

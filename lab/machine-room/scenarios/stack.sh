@@ -17,8 +17,9 @@ levels /dev/mapper/del 'mapped volume del on vdd;'
 for disk in vda vdb vdc vdd; do spared /dev/$disk "$used"; done
 writes /dev/mapper/lin; writes /dev/mapper/str
 below "IO/s of a device that waits for 20 ms" "$(json .iops halfpower run /dev/mapper/del --rw randread --bs 4k --iodepth 1 --runtime 1 --json)" 51
-mkfs.ext4 -q /dev/mapper/lin; mount -t ext4 /dev/mapper/lin /mnt
+mkfs.ext4 -q /dev/mapper/lin; mount -t ext4 -o ro /dev/mapper/lin /mnt
 spared /dev/mapper/lin "$used"; spared /dev/vda "$used"
+mount -o remount,rw /mnt
 levels /mnt 'mapped volume lin on vda;'
 exits 0 halfpower run /mnt --size 32m --rw read --bs 64k --runtime 0.5
 same "files left behind" "$(ls /mnt)" lost+found

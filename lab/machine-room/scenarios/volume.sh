@@ -1,7 +1,8 @@
 # A watch sees what commits on a file system of a volume wait for, and names a control group's limit on the volume.
 #room: disk virtio
 #room: load virtio_pci virtio_blk dm_mod ext4
-#room: timeout 600
+#room: icount 3
+#room: timeout 900
 waits /dev/vda
 dm lin --table "0 $(sectors /dev/vda) linear /dev/vda 0"
 waits /dev/mapper/lin
