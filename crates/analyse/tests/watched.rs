@@ -183,8 +183,22 @@ fn what_a_commit_waits_for_is_named() {
         panic!()
     };
     assert!((share - 0.76).abs() < 0.01 && (mean_ns - 1_611_000.0).abs() < 10_000.0, "{share} {mean_ns}");
-    assert!((gain_of_four - 2.33).abs() < 0.02 && together == 1.0, "{gain_of_four}");
+    assert!((gain_of_four - 3.08).abs() < 0.02 && together == 1.0, "{gain_of_four}");
     named(&watched(vec![commits(Wait::Journal, 0.8)]), "journal");
+    // A disk that writes and flushes in the same time, and one where neither reaches what makes a cause.
+    let WatchStop::Flush { write_ns, mean_ns, gain_of_four, .. } =
+        named(&watched(vec![commits(Wait::Flush, 0.4)]), "flush")
+    else {
+        panic!()
+    };
+    assert!((write_ns / mean_ns - 1.25).abs() < 0.01 && (gain_of_four - 3.08).abs() < 0.02, "{write_ns} {mean_ns}");
+    let shares = [(Wait::Device, 0.33), (Wait::Flush, 0.3), (Wait::Processor, 0.2), (Wait::Other, 0.17)];
+    named(&watched(vec![operations(OperationKind::Fdatasync, 450, 2_000_000, 1.0, &shares)]), "flush");
+    let shares = [(Wait::Device, 0.4), (Wait::Journal, 0.3), (Wait::Flush, 0.1), (Wait::Processor, 0.2)];
+    named(&watched(vec![operations(OperationKind::Fsync, 450, 2_000_000, 1.0, &shares)]), "journal");
+    // A write that is durable by itself (FUA) flushes nothing: more of them at once is what helps.
+    let shares = [(Wait::Device, 0.85), (Wait::Flush, 0.05), (Wait::Processor, 0.1)];
+    named(&watched(vec![operations(OperationKind::DurableWrite, 450, 2_000_000, 1.0, &shares)]), "own-depth");
     named(&watched(vec![commits(Wait::Writeback, 0.8)]), "writeback");
     let shares = [(Wait::Throttle, 0.8), (Wait::Processor, 0.2)];
     let mut writes = operations(OperationKind::Write, 9000, 95_000, 1.0, &shares);
@@ -224,6 +238,39 @@ fn a_neighbour_that_never_pauses_is_named_where_requests_wait_behind_its_own() {
     seen.disks[0].busy_ms = 59_800;
     let WatchStop::Neighbour { slowdown, .. } = named(&seen, "neighbour") else { panic!() };
     assert_eq!(slowdown, None);
+}
+
+/// Commits that wait for their write on the device, in its queue and for its flush, beside others that sync without a pause.
+fn commits_beside_syncs(write_ns: [u64; 2], in_queue: u64) -> Watched {
+    let shares = [(Wait::Device, 0.32), (Wait::BlockQueue, 0.2), (Wait::Flush, 0.38), (Wait::Processor, 0.1)];
+    let mut seen = beside(watched(vec![operations(OperationKind::Fdatasync, 160, 6_000_000, 1.0, &shares)]), 0.9, 1, 1);
+    (seen.others[0].own_during, seen.others[0].own_without) = (latency(6_000_000, 9_000), latency(6_000_000, 3));
+    // Fewer than half of all syncs.
+    seen.others[0].syncs = 8_000;
+    let mut device = latency(write_ns[0], 1_000);
+    device.merge(&latency(write_ns[1], 8_000));
+    seen.requests.push(DiskRequests {
+        own: Some(true),
+        bytes: 9_000 << 17,
+        count: 9_000,
+        device,
+        ..seen.requests[0].clone()
+    });
+    (seen.disks[0].busy_ms, seen.disks[0].in_queue_ms) = (59_800, in_queue * 59_800);
+    seen
+}
+
+#[test]
+fn a_neighbour_that_never_pauses_is_named_where_waits_in_queue_and_device_add_up() {
+    const ALIKE: [u64; 2] = [1_900_000, 2_000_000];
+    const SLOWER: [u64; 2] = [100_000, 2_000_000];
+    let WatchStop::Neighbour { syncs_share, .. } = named(&commits_beside_syncs(SLOWER, 3), "neighbour") else {
+        panic!()
+    };
+    assert!(syncs_share < 0.5, "{syncs_share}");
+    // The same requests where the disk works on hardly anything else, or where they never take less.
+    named(&commits_beside_syncs(SLOWER, 1), "not-known");
+    named(&commits_beside_syncs(ALIKE, 3), "not-known");
 }
 
 /// Reads of 8 KiB that the device takes this long for, beside others' writes of 128 KiB that take it 4 ms and never pause.

@@ -333,7 +333,7 @@ pub struct OtherUser {
     pub requests: u64,
     /// Syncs that it asked for.
     pub syncs: u64,
-    /// Latency of the application's operations (its reads and syncs) that overlap a request of this process.
+    /// Latency of the application's operations (its reads and syncs) that overlap a request or a sync of this process.
     pub own_during: Latency,
     /// Latency of those that overlap none.
     pub own_without: Latency,

@@ -10,6 +10,7 @@ tries=0
 until mount.cifs //127.0.0.1/share /mnt -o username=tester,password=secret,vers=3.1.1 2> /run/mount || [ $tries = 60 ]; do
   sleep 1; tries=$((tries + 1))
 done
+[ $tries -lt 60 ] || { cat /run/mount; dmesg | tail -n 20; }
 same "what is mounted" "$(awk '$2 == "/mnt" { print $3 }' /proc/mounts)" cifs
 sees 'cifs|smb3' halfpower probe /mnt
 for rw in read write; do

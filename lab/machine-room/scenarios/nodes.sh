@@ -3,7 +3,7 @@
 #room: nodes 2
 #room: disk nvme node=1
 #room: load nvme
-#room: timeout 900
+#room: timeout 1500
 near=$(disk nvme0)
 # It lies in memory, at no bus.
 modprobe null_blk nr_devices=1 gb=1
@@ -28,7 +28,7 @@ seat() { # AFFINITY
 same "processor near the disk" "$(seat near)" 3
 same "processor far from it" "$(seat far)" 1
 refused 'does not tell which memory node' halfpower run "$elsewhere" --rw randread --bs 4k --iodepth 4 --runtime 1 --affinity near
-exits 0 halfpower study "$near" --rw read --experiments processors --budget 20s --output /tmp/near.halfpower
+exits 0 halfpower study "$near" --rw read --experiments processors --budget 60s --output /tmp/near.halfpower
 same "rows near and far" "$(json '[.processors[].affinity | select(. == "near" or . == "far")] | unique | join(",")' halfpower report /tmp/near.halfpower --json)" far,near
 lacks numactl halfpower report /tmp/near.halfpower
 exits 0 halfpower study "$elsewhere" --rw read --experiments processors --budget 10s --output /tmp/other.halfpower

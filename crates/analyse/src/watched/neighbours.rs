@@ -9,11 +9,11 @@ use halfpower_spec::InOrder;
 
 use super::groups::{Gathered, latency_of};
 use super::parts::{OperationGroup, WatchOther};
-use super::scene::{Scene, knows_others};
+use super::scene::{Scene, depth_while_busy, knows_others};
 use super::stop::WatchStop;
 use super::thresholds::{
-    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_JUDGED, FEWEST_SECONDS, HEAVY, HEAVY_SYNCS, MORE_THAN_ONE, MORE_THAN_TWO,
-    MOST_SYNCS, MOSTLY, OF_THE_JOURNAL, SLOWED, SLOWED_MEDIAN,
+    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_JUDGED, FEWEST_SECONDS, HALF_A_FLUSH, HEAVY, HEAVY_SYNCS, MOST_SYNCS, MOSTLY,
+    OF_THE_JOURNAL, SLOWED, SLOWED_MEDIAN, SLOWER_INSIDE,
 };
 use crate::Interval;
 use crate::mean::quotient;
@@ -35,6 +35,8 @@ const ONCE_MORE: f64 = 1.2;
 /// application's must be at the device, for these to wait behind them.
 const MUCH_LARGER: f64 = 8.0;
 const NEARLY_AS_LONG: f64 = 0.5;
+/// How many times as many requests as the application has in progress a disk must work on, for most to be of others.
+const OF_OTHERS: f64 = 2.0;
 /// How many times the bytes that the application writes the kernel must write back to do so for others.
 const FOR_OTHERS: u64 = 2;
 
@@ -158,9 +160,10 @@ pub(super) fn neighbour(group: &Gathered<'_>, scene: &Scene<'_>) -> Option<Watch
             contrast.as_ref().is_some_and(|ratio| ratio.low >= SLOWED_MEDIAN && ratio.value >= SLOWED);
         let never_pauses = other.slowdown.is_none() && contrast.is_none() && of_reads_and_syncs;
         let has_most = other.bytes_share >= MOST_BYTES * of_processes || other.syncs_share >= MOST_SYNCS;
-        let is_behind = queues_behind(group) || waits_behind_larger(group, scene);
+        let is_behind = behind(other, group, scene) >= EXCESS || waits_behind_larger(group, scene);
         let takes_most = never_pauses && is_always_busy && has_most && is_behind;
-        let syncs_most = never_pauses && other.syncs_share >= MOST_SYNCS && waits_for_flushes_of_others(group, scene);
+        let waits_for_flushes = flushes_of_others(group, scene).is_some_and(|flushes| flushes >= HALF_A_FLUSH);
+        let syncs_most = never_pauses && other.syncs_share >= MOST_SYNCS && waits_for_flushes;
         if is_slowed && is_confirmed || is_contrast_enough || takes_most || syncs_most {
             let times = other.slowdown.filter(|_| is_slowed).map(Interval::exact);
             return Some(WatchStop::Neighbour {
@@ -180,9 +183,12 @@ fn is_heavy(other: &WatchOther) -> bool {
     other.bytes_share >= HEAVY || other.syncs_share >= HEAVY_SYNCS
 }
 
-/// Whether a group's requests wait before the device gets them.
-fn queues_behind(group: &Gathered<'_>) -> bool {
-    group.share(&[Wait::BlockQueue, Wait::Writeback]) >= EXCESS
+/// Share of a group's time that it waits behind one that never pauses: before the device gets its requests, within the device,
+/// and, if that one syncs much, for more flushes than its own.
+fn behind(other: &WatchOther, group: &Gathered<'_>, scene: &Scene<'_>) -> f64 {
+    let flushes = flushes_of_others(group, scene).filter(|_| other.syncs_share >= HEAVY_SYNCS).unwrap_or(0.0).max(0.0);
+    let for_flushes = quotient(flushes * flush(group, scene).mean_ns(), group.latency.mean_ns());
+    group.share(&[Wait::BlockQueue, Wait::Writeback]) + inside_behind_others(group, scene) + for_flushes
 }
 
 /// Whether requests wait within the device behind those of others: they are a fraction as large, and take nearly as long.
@@ -206,12 +212,28 @@ fn waits_behind_larger(group: &Gathered<'_>, scene: &Scene<'_>) -> bool {
     bytes >= MUCH_LARGER * own_bytes && own_ns >= NEARLY_AS_LONG * ns
 }
 
-/// Whether commits wait for more flushes than a commit makes.
-fn waits_for_flushes_of_others(group: &Gathered<'_>, scene: &Scene<'_>) -> bool {
+/// The same within the device: requests take much longer than the quickest, and most of what the disk works on is of others.
+fn inside_behind_others(group: &Gathered<'_>, scene: &Scene<'_>) -> f64 {
+    let of_all = scene.busiest(&scene.disks_of(group)).map_or(0.0, depth_while_busy);
+    let is_of_others = of_all >= OF_OTHERS * group.depth_while_busy;
+    let times = scene.slower_inside(group).filter(|times| *times >= SLOWER_INSIDE && is_of_others);
+    times.map_or(0.0, |times| group.share(&[Wait::Device]) * (1.0 - 1.0 / times))
+}
+
+/// How long the flushes of a group's disks take.
+fn flush(group: &Gathered<'_>, scene: &Scene<'_>) -> Latency {
     let disks = scene.disks_of(group);
     let is_flush = |one: &&DiskRequests| one.cause == Cause::Flush && (disks.is_empty() || disks.contains(&one.disk));
     let mut flushes = Latency::default();
     scene.watched.requests.iter().filter(is_flush).for_each(|one| flushes.merge(&one.device));
+    flushes
+}
+
+/// For how many more flushes commits wait than a commit makes; `None` if they are no commits, or few flushes were seen.
+///
+/// Alone a commit waits for one, and for two where it makes the journal commit, which flushes before its commit block and after it.
+fn flushes_of_others(group: &Gathered<'_>, scene: &Scene<'_>) -> Option<f64> {
+    let flushes = flush(group, scene);
     // sync_file_range and its like only begin to write.
     let commits = group.members.iter().filter(|one| one.kind != OperationKind::OtherSync);
     let count: f64 = commits.clone().map(|one| one.count as f64).sum();
@@ -221,10 +243,9 @@ fn waits_for_flushes_of_others(group: &Gathered<'_>, scene: &Scene<'_>) -> bool 
     };
     let (for_flushes_ns, for_journal_ns) = (waited(Wait::Flush), waited(Wait::Journal));
     let takes_journal = for_journal_ns > OF_THE_JOURNAL * for_flushes_ns;
-    let own = if takes_journal { MORE_THAN_TWO } else { MORE_THAN_ONE };
-    group.group == OperationGroup::Commits
-        && flushes.count() >= FEWEST_COMPARED
-        && quotient(for_flushes_ns + for_journal_ns, count) >= own * flushes.mean_ns()
+    let own = if takes_journal { 2.0 } else { 1.0 };
+    let waited = quotient(quotient(for_flushes_ns + for_journal_ns, count), flushes.mean_ns());
+    (group.group == OperationGroup::Commits && flushes.count() >= FEWEST_COMPARED).then_some(waited - own)
 }
 
 /// Whether the kernel writes back much more than the application wrote, so that it does so for others.

@@ -1,12 +1,12 @@
 //! Reads what counters tell of a watch: limits, processors, memory, disks.
 
-use halfpower_record::{Cause, CpuTimes, DeviceUse, GroupLimit, Watched, WatchedPlace};
+use halfpower_record::{Cause, CpuTimes, DeviceUse, GroupLimit, Latency, Watched, WatchedPlace};
 
 use super::groups::Gathered;
-use super::parts::{WatchCounters, WatchDisk, WatchOther};
+use super::parts::{OperationGroup, WatchCounters, WatchDisk, WatchOther};
 use super::seconds::mbps;
 use super::stop::WatchStop;
-use super::thresholds::{AT_LIMIT, FULL_PROCESSOR, FULL_THREAD};
+use super::thresholds::{AT_LIMIT, FEWEST_OPERATIONS, FULL_PROCESSOR, FULL_THREAD};
 use crate::mean::quotient;
 
 /// What was watched, with what all groups share.
@@ -27,6 +27,17 @@ impl<'a> Scene<'a> {
     pub fn lost_share(&self) -> f64 {
         let lost = self.watched.cost.lost_events as f64;
         quotient(lost, lost + self.watched.cost.events as f64)
+    }
+
+    /// How many times as long as its quickest requests the device takes for the application's of this group's direction; `None`
+    /// if too few were seen.
+    pub fn slower_inside(&self, group: &Gathered<'_>) -> Option<f64> {
+        let writes = group.group != OperationGroup::Reads;
+        let own = self.watched.requests.iter().filter(|one| one.own == Some(true) && one.writes == writes);
+        let mut device = Latency::default();
+        own.for_each(|one| device.merge(&one.device));
+        let quickest = device.quantile_ns(0.05) as f64;
+        (device.count() >= FEWEST_OPERATIONS && quickest > 0.0).then(|| device.mean_ns() / quickest)
     }
 
     /// Share of the time that the application asks for nothing.

@@ -87,6 +87,8 @@ pub enum WatchStop {
         mean_ns: f64,
         /// Mean time of an operation, in nanoseconds.
         of_ns: f64,
+        /// Mean time that the operation's own write takes before it, in nanoseconds.
+        write_ns: f64,
         /// Operations that are made durable together, on average.
         together: f64,
         /// Factor that four commits in each flush would bring at most.

@@ -20,6 +20,8 @@ pub(super) const ASKS_ENOUGH: f64 = 0.5;
 pub(super) const ASKS_ALWAYS: f64 = 0.75;
 /// Share of a group's time from which one kind of wait is its cause.
 pub(super) const CAUSE: f64 = 0.35;
+/// Share of a commit's time that its flush and journal have at least, where it is its write and these together that count.
+pub(super) const A_PART: f64 = 0.2;
 /// Share of its time that several kinds of wait must have together.
 pub(super) const MOSTLY: f64 = 0.5;
 /// Share of a group's limit from which it holds the group up.
@@ -65,10 +67,9 @@ pub(super) const HEAVY: f64 = 0.2;
 pub(super) const HEAVY_SYNCS: f64 = 0.3;
 /// Share of all syncs from which a neighbour that never pauses is the cause.
 pub(super) const MOST_SYNCS: f64 = 0.5;
-/// Flushes for which a commit then waits at least: alone it waits for one, and for two where it makes the journal commit, which
-/// flushes before its commit block and after it. The journal takes part where its share is this much of the flushes'.
-pub(super) const MORE_THAN_ONE: f64 = 1.5;
-pub(super) const MORE_THAN_TWO: f64 = 2.5;
+/// Flushes beyond its own for which a commit then waits at least.
+pub(super) const HALF_A_FLUSH: f64 = 0.5;
+/// Share of the flushes' time that the journal must have to take part.
 pub(super) const OF_THE_JOURNAL: f64 = 0.03;
 /// Factor by which operations take longer beside a neighbour's requests: their mean, and their median; and than one request
 /// alone.

@@ -2,7 +2,7 @@
 //!
 //! A rule names a limit only with evidence of its own; what no rule explains is not known.
 
-use halfpower_record::{Latency, OperationKind, Operations, Wait, Watched};
+use halfpower_record::{OperationKind, Operations, Wait, Watched};
 use halfpower_spec::Pattern;
 
 use super::groups::{Gathered, pattern};
@@ -11,8 +11,8 @@ use super::parts::{AloneReading, OperationGroup, WatchAlone, WatchUse};
 use super::scene::{Scene, depth_while_busy};
 use super::stop::{WatchStop, WatchUnknown};
 use super::thresholds::{
-    ANSWERED, ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS, FEWEST_JUDGED,
-    FEWEST_OPERATIONS, FEWEST_SLICES, HEAVY, HELD, LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY,
+    A_PART, ANSWERED, ASKS_ALWAYS, ASKS_ENOUGH, AT_CEILING, BUSY, CACHED, CAUSE, DEEPER_GAIN, FEW_IN_PROGRESS,
+    FEWEST_JUDGED, FEWEST_SLICES, HEAVY, HELD, LITTLE, MEMORY_PRESSURE, MEMORY_PRESSURE_PAGING, MOST_LOST, MOSTLY,
     PAGING, QUEUED, READ_AGAIN, SHORTEST_TRACE_NS, SLOWED, SLOWER_INSIDE, STOLEN, WAITED,
 };
 use crate::mean::quotient;
@@ -27,6 +27,8 @@ const HELD_BACK: [Wait; 5] = [Wait::Throttle, Wait::Other, Wait::BlockQueue, Wai
 const BEHIND_OTHERS: f64 = 2.0;
 /// Depth from which requests that take much longer than the quickest wait for each other within the device.
 const SEVERAL: f64 = 3.0;
+/// Waits that commits which share a flush have once for all of them.
+const ONCE_FOR_ALL: [Wait; 4] = [Wait::Device, Wait::BlockQueue, Wait::Journal, Wait::Flush];
 /// Commits in each flush that a gain is told for.
 const TOGETHER: f64 = 4.0;
 
@@ -182,14 +184,14 @@ fn longest_wait(case: &Case<'_>) -> WatchStop {
         return not_known(WatchUnknown::Nothing);
     };
     if share < CAUSE {
-        return not_known(WatchUnknown::NoOneCause { share });
+        return written_and_flushed(case).unwrap_or(not_known(WatchUnknown::NoOneCause { share }));
     }
     let mean_ns = group.mean_ns(wait);
     let of_ns = group.latency.mean_ns();
     match wait {
         Wait::Device | Wait::BlockQueue => disk(case),
         Wait::Flush => flush(case),
-        Wait::Journal => WatchStop::Journal { share, mean_ns, of_ns },
+        Wait::Journal => journal(case),
         Wait::Writeback => WatchStop::Writeback { share, mean_ns, of_ns },
         Wait::Throttle => throttle(case, share),
         Wait::RunQueue => run_queue(case, share),
@@ -208,7 +210,7 @@ fn disk(case: &Case<'_>) -> WatchStop {
     let busy_share = device.map(|disk| disk.busy_share());
     let queue_share = quotient(group.share(&[Wait::BlockQueue]), group.share(&ON_DISK));
     let depth = group.depth_while_busy;
-    let slower_inside = slower_inside(case);
+    let slower_inside = scene.slower_inside(group);
     let own_depth = WatchStop::OwnDepth {
         depth,
         device_share: Some(group.share(&[Wait::Device])),
@@ -217,7 +219,8 @@ fn disk(case: &Case<'_>) -> WatchStop {
         best_iodepth: uses.map(|uses| uses.best_iodepth),
         gain: uses.map(|uses| uses.deeper_gain),
     };
-    let own_depth = if scene.busy_share >= ASKS_ALWAYS { own_depth } else { thinks(scene) };
+    let own_depth =
+        if scene.busy_share < ASKS_ALWAYS { thinks(scene) } else { written_and_flushed(case).unwrap_or(own_depth) };
     let the_device = WatchStop::Device {
         disk: device.map_or_else(String::new, |disk| disk.name.clone()),
         busy_share,
@@ -295,24 +298,31 @@ fn by_study(group: &Gathered<'_>, uses: &WatchUse, own_depth: WatchStop, the_dev
     }
 }
 
-/// How many times as long as its quickest requests the device takes for the application's; `None` if too few were seen.
-fn slower_inside(case: &Case<'_>) -> Option<f64> {
-    let writes = case.group.group != OperationGroup::Reads;
-    let own = case.scene.watched.requests.iter().filter(|one| one.own == Some(true) && one.writes == writes);
-    let mut device = Latency::default();
-    own.for_each(|one| device.merge(&one.device));
-    let quickest = device.quantile_ns(0.05) as f64;
-    (device.count() >= FEWEST_OPERATIONS && quickest > 0.0).then(|| device.mean_ns() / quickest)
+/// A commit writes, then flushes: where neither is most of its time, together they are, and commits that share them save both.
+fn written_and_flushed(case: &Case<'_>) -> Option<WatchStop> {
+    let Case { group, .. } = case;
+    let [flush_share, journal_share] = [Wait::Flush, Wait::Journal].map(|wait| group.share(&[wait]));
+    let is_commit = group.group == OperationGroup::Commits && flush_share + journal_share >= A_PART;
+    let is_most = group.share(&ONCE_FOR_ALL) >= MOSTLY;
+    (is_commit && is_most).then(|| if journal_share > flush_share { journal(case) } else { flush(case) })
+}
+
+fn journal(case: &Case<'_>) -> WatchStop {
+    let Case { group, .. } = case;
+    WatchStop::Journal {
+        share: group.share(&[Wait::Journal]),
+        mean_ns: group.mean_ns(Wait::Journal),
+        of_ns: group.latency.mean_ns(),
+    }
 }
 
 fn flush(case: &Case<'_>) -> WatchStop {
     let Case { group, .. } = case;
-    let share = group.share(&[Wait::Flush]);
-    // Commits in one flush share it and the journal's commit; the rest each does alone.
-    let shared = share + group.share(&[Wait::Journal]);
+    let shared = group.share(&ONCE_FOR_ALL);
     WatchStop::Flush {
-        share,
+        share: group.share(&[Wait::Flush]),
         mean_ns: group.mean_ns(Wait::Flush),
+        write_ns: ON_DISK.into_iter().map(|wait| group.mean_ns(wait)).sum(),
         of_ns: group.latency.mean_ns(),
         together: group.together(),
         gain_of_four: TOGETHER / (shared + TOGETHER * (1.0 - shared)),

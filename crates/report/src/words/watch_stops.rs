@@ -12,6 +12,8 @@ const THINKS: f64 = 0.1;
 /// Share of a device's queue, and factor inside of it, from which they are said.
 const QUEUES: f64 = 0.1;
 const SLOWER: f64 = 1.5;
+/// Multiple of the flush that the write before it takes, from which it is said.
+const WORTH_TELLING: f64 = 0.2;
 
 /// What stops a group: the cause in at most five words, and what follows it, without a full stop.
 pub(crate) fn stop(stop: &WatchStop) -> StopBrief {
@@ -40,12 +42,13 @@ pub(crate) fn stop(stop: &WatchStop) -> StopBrief {
             let waited = percent(*waited_share);
             StopBrief::of("the processors", format!(": {which}, and its threads wait {waited} of their time for one"))
         }
-        WatchStop::Flush { mean_ns, of_ns, together, gain_of_four, .. } => StopBrief::of(
+        WatchStop::Flush { mean_ns, of_ns, write_ns, together, gain_of_four, .. } => StopBrief::of(
             "the device's flush",
             format!(
-                ": {} of {}, {} commits in each. Group commit of 4 would bring at most {} times",
+                ": {} of {}{}, {} commits in each. Group commit of 4 would bring at most {} times",
                 time_ns(*mean_ns),
                 time_ns(*of_ns),
+                after_its_write(*write_ns, *mean_ns),
                 depth(*together),
                 two_digits(*gain_of_four)
             ),
@@ -86,6 +89,15 @@ pub(crate) fn stop(stop: &WatchStop) -> StopBrief {
             StopBrief::of("not storage", format!(": memory answers {} of them", percent(*share)))
         }
         WatchStop::NotKnown { why } => StopBrief::of("not known", format!(": {}", unknown(why))),
+    }
+}
+
+/// What a commit's own write takes before its flush; empty if that hardly counts.
+fn after_its_write(write_ns: f64, flush_ns: f64) -> String {
+    if write_ns >= WORTH_TELLING * flush_ns {
+        format!(" (its write before: {})", time_ns(write_ns))
+    } else {
+        String::new()
     }
 }
 
@@ -344,7 +356,7 @@ mod tests {
             WatchStop::ProcessorQuota { file: file(), limit: 2.0, used: 2.0, held_share: Some(0.4) },
             WatchStop::OneProcessor { busy_share: 0.99 },
             WatchStop::Processors { full: 2, of: 2, waited_share: 0.4 },
-            WatchStop::Flush { share: 0.8, mean_ns: 2e6, of_ns: 3e6, together: 1.0, gain_of_four: 3.1 },
+            WatchStop::Flush { share: 0.8, mean_ns: 2e6, of_ns: 3e6, write_ns: 5e5, together: 1.0, gain_of_four: 3.1 },
             WatchStop::Journal { share: 0.8, mean_ns: 2e6, of_ns: 3e6 },
             WatchStop::Writeback { share: 0.8, mean_ns: 2e6, of_ns: 3e6 },
             WatchStop::DirtyPages { share: 0.8, mean_ns: 2e6, mbps: 100.0 },

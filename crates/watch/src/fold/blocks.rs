@@ -399,7 +399,7 @@ impl FoldState {
             op.open += 1;
         }
         if let Some(user) = origin.user {
-            self.others.split(user);
+            self.others.begin(user);
         }
         if origin.cause == Cause::Writeback {
             self.writeback.began(disk, at_ns);
@@ -421,7 +421,7 @@ impl FoldState {
 
     /// A file was synced.
     pub(crate) fn sync_ended(&mut self, seen: &Seen, files: &mut dyn Files) {
-        self.others.sync_ended(seen.thread);
+        self.others.sync_ended(seen.thread, seen.at_ns);
         let Some(key) = self.workers.remove(&seen.thread) else { return };
         if let Some(op) = self.slots.get_mut(key) {
             op.begun.place = op.disk.and_then(|disk| files.place_on(disk));

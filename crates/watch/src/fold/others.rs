@@ -3,7 +3,7 @@
 use halfpower_record::{Latency, LatencyCounter, OtherUser};
 
 use super::files::Who;
-use super::keys::{ByNumber, Numbers};
+use super::keys::ByNumber;
 
 /// Other processes that are told apart; what comes later counts for the last.
 const TOLD_APART: usize = 512;
@@ -16,10 +16,10 @@ struct User {
     written_bytes: u64,
     requests: u64,
     syncs: u64,
-    /// Its parts in flight, and when the last one ended that is not.
+    /// Its parts and syncs in flight, and when the last one ended that is not.
     open: u32,
     ended_ns: u64,
-    /// The subject's operations that overlap one of its requests; made when there is one.
+    /// The subject's operations that overlap one of its requests or syncs; made when there is one.
     during: Option<LatencyCounter>,
 }
 
@@ -29,8 +29,8 @@ pub(crate) struct Others {
     users: Vec<User>,
     /// The user that each thread belongs to.
     of_thread: ByNumber<u32, u32>,
-    /// Threads within a sync that was counted.
-    syncing: Numbers<u32>,
+    /// Threads within a sync that was counted, with their users.
+    syncing: ByNumber<u32, u32>,
     /// All operations of the subject that others may slow down.
     all: LatencyCounter,
 }
@@ -73,14 +73,14 @@ impl Others {
         }
     }
 
-    /// One of its parts became two.
-    pub(crate) fn split(&mut self, user: u32) {
+    /// One of its parts became two, or something else of it begins.
+    pub(crate) fn begin(&mut self, user: u32) {
         if let Some(user) = self.users.get_mut(user as usize) {
             user.open += 1;
         }
     }
 
-    /// One of its parts is done.
+    /// One of its parts, or of its syncs, is done.
     pub(crate) fn done(&mut self, user: u32, at_ns: u64) {
         if let Some(user) = self.users.get_mut(user as usize) {
             user.open = user.open.saturating_sub(1);
@@ -90,22 +90,26 @@ impl Others {
 
     /// A thread of it sent a flush: for the sync that it is in, or as a sync that nothing else tells of.
     pub(crate) fn flushed(&mut self, user: u32, thread: u32) {
-        if !self.syncing.contains(&thread) {
+        if !self.syncing.contains_key(&thread) {
             self.count_sync(user);
         }
     }
 
-    /// A thread began to sync a file.
+    /// A thread began to sync a file. The journal and the flush that it waits for are sent by others, and are its own all the same.
     pub(crate) fn sync_began(&mut self, thread: u32) {
         if let Some(user) = self.known(thread) {
             self.count_sync(user);
-            self.syncing.insert(thread);
+            if self.syncing.insert(thread, user).is_none() {
+                self.begin(user);
+            }
         }
     }
 
     /// A thread has synced a file.
-    pub(crate) fn sync_ended(&mut self, thread: u32) {
-        self.syncing.remove(&thread);
+    pub(crate) fn sync_ended(&mut self, thread: u32, at_ns: u64) {
+        if let Some(user) = self.syncing.remove(&thread) {
+            self.done(user, at_ns);
+        }
     }
 
     fn count_sync(&mut self, user: u32) {
@@ -220,5 +224,23 @@ mod tests {
         assert_eq!((listed[0].name.as_str(), listed[0].written_bytes, listed[0].requests), ("rsync", 4096, 1));
         assert_eq!((listed[0].own_during.count(), listed[0].own_during.sum_ns()), (2, 1850));
         assert_eq!((listed[0].own_without.count(), listed[0].own_without.sum_ns()), (2, 300));
+    }
+
+    #[test]
+    fn operations_overlap_a_sync_whose_flush_somebody_else_sends() {
+        let mut others = Others::default();
+        let user = others.add(7, Who { name: "rsync".into(), pid: 5, cgroup: "/backup".into() });
+        others.sync_began(7);
+        others.sync_began(7);
+        others.flushed(user, 7);
+        others.overlap(100, 900);
+        others.sync_ended(7, 1100);
+        others.sync_ended(7, 1300);
+        others.overlap(1050, 950);
+        others.overlap(1200, 200);
+        let listed = others.listed();
+        assert_eq!(listed[0].syncs, 2, "a sync whose end was not seen, and the one after it");
+        assert_eq!((listed[0].own_during.count(), listed[0].own_during.sum_ns()), (2, 1850));
+        assert_eq!((listed[0].own_without.count(), listed[0].own_without.sum_ns()), (1, 200));
     }
 }
