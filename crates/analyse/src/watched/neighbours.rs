@@ -12,7 +12,7 @@ use super::parts::{OperationGroup, WatchOther};
 use super::scene::{Scene, depth_while_busy, knows_others};
 use super::stop::WatchStop;
 use super::thresholds::{
-    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_JUDGED, FEWEST_SECONDS, HALF_A_FLUSH, HEAVY, HEAVY_SYNCS, MOST_SYNCS, MOSTLY,
+    BUSY, EXCESS, FEWEST_COMPARED, FEWEST_SECONDS, HALF_A_FLUSH, HEAVY, HEAVY_SYNCS, MOST_SYNCS, MOSTLY,
     OF_THE_JOURNAL, SLOWED, SLOWED_MEDIAN, SLOWER_INSIDE,
 };
 use crate::Interval;
@@ -35,6 +35,8 @@ const ONCE_MORE: f64 = 1.2;
 /// application's must be at the device, for these to wait behind them.
 const MUCH_LARGER: f64 = 8.0;
 const NEARLY_AS_LONG: f64 = 0.5;
+/// Requests of each side that tell it: who waits long has few, and of means that differ so much, few are enough.
+const FEWEST_REQUESTS: u64 = 5;
 /// How many times as many requests as the application has in progress a disk must work on, for most to be of others.
 const OF_OTHERS: f64 = 2.0;
 /// How many times the bytes that the application writes the kernel must write back to do so for others.
@@ -205,8 +207,7 @@ fn waits_behind_larger(group: &Gathered<'_>, scene: &Scene<'_>) -> bool {
             bytes += one.bytes as f64;
         }
         let count = device.count();
-        // Who waits long has few: of means that differ so much, few are enough.
-        (count >= FEWEST_JUDGED).then(|| (bytes / count as f64, device.mean_ns()))
+        (count >= FEWEST_REQUESTS).then(|| (bytes / count as f64, device.mean_ns()))
     };
     let (Some((own_bytes, own_ns)), Some((bytes, ns))) = (means(true), means(false)) else { return false };
     bytes >= MUCH_LARGER * own_bytes && own_ns >= NEARLY_AS_LONG * ns

@@ -11,15 +11,16 @@ mod replays;
 
 use std::panic::AssertUnwindSafe;
 
-use halfpower_analyse::{WatchFindings, watch_findings};
+use halfpower_analyse::{WatchAdvice, WatchFindings, watch_findings};
 use halfpower_lab::{Figure, judge};
 
 use crate::program::skip;
 use crate::subjects::{Running, Site};
 
-/// How long an application runs, and how long it is watched, in seconds.
+/// How long an application runs, and how long it is watched, in seconds; and then, if the watch says that this would tell more.
 const RUNS: u32 = 12;
 const WATCHED: u32 = 4;
+const WATCHED_LONGER: u32 = 10;
 
 /// An application of known limits.
 struct Case {
@@ -35,6 +36,17 @@ fn alone(_: &Site) -> Vec<Running> {
     Vec::new()
 }
 
+/// What is said of an application to a user who watches it longer where that is the advice.
+fn said_of(case: &Case, site: &Site) -> WatchFindings {
+    let look = |seconds| {
+        let subject = (case.subject)(site);
+        watch_findings(&site.watched(subject.id(), seconds), None)
+    };
+    let first = look(WATCHED);
+    let is_too_short = first.groups.iter().any(|group| group.advice.contains(&WatchAdvice::WatchLonger));
+    if is_too_short { look(WATCHED_LONGER) } else { first }
+}
+
 /// Watches each application until the evidence decides whether the right thing is said of it.
 fn judge_all(cases: &[Case]) {
     let mut missed = Vec::new();
@@ -46,9 +58,7 @@ fn judge_all(cases: &[Case]) {
         let judged = std::panic::catch_unwind(AssertUnwindSafe(|| {
             judge("watch", vec![Figure::saying(format!("watch: {}", case.name))], || {
                 let _beside = (case.beside)(&site);
-                let subject = (case.subject)(&site);
-                let watched = site.watched(subject.id(), WATCHED);
-                let findings = watch_findings(&watched, None);
+                let findings = said_of(case, &site);
                 let said: Vec<_> = findings.groups.iter().map(|group| (group.group, &group.stop)).collect();
                 println!("{}: {said:?}", case.name);
                 Some(vec![f64::from(u8::from((case.expects)(&findings)))])
