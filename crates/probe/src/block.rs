@@ -52,7 +52,7 @@ pub struct Volume {
     pub what: String,
     /// Description of what is directly beneath it.
     pub stands_on: String,
-    /// Names of the disks directly beneath.
+    /// Names of the disks directly beneath that hold its bytes: not those that are spare in an array, or have failed there.
     pub beneath: Vec<String>,
     /// How often each byte is written to the devices beneath; `None` if unknown.
     pub copies: Option<u32>,
@@ -63,7 +63,7 @@ pub struct Volume {
 pub struct Stack {
     /// Volumes, from the target down.
     pub volumes: Vec<Volume>,
-    /// Devices with nothing beneath them, in the order found.
+    /// Devices with nothing beneath them, in the order found, also those that are spare in an array or have failed there.
     pub disks: Vec<Disk>,
     /// Names of the devices directly under the target.
     tops: Vec<String>,
@@ -85,11 +85,11 @@ impl Stack {
             return;
         }
         let file = root.text(disk.sys.join("loop/backing_file"));
-        let beneath = match &file {
-            Some(file) => disks_of_file(root, mounts, Path::new(file)),
+        let (beneath, idle) = match &file {
+            Some(file) => (disks_of_file(root, mounts, Path::new(file)), Vec::new()),
             None => slaves(root, disk),
         };
-        if file.is_none() && beneath.is_empty() {
+        if file.is_none() && beneath.is_empty() && idle.is_empty() {
             self.disks.push(disk.clone());
             return;
         }
@@ -98,8 +98,27 @@ impl Stack {
         let what = volume_kind(root, &disk.sys);
         let copies = copies(root, disk, &beneath);
         self.volumes.push(Volume { disk: disk.clone(), what, stands_on, beneath: names, copies });
-        for lower in &beneath {
+        for lower in beneath.iter().chain(&idle) {
             self.descend(root, mounts, lower, depth + 1);
+        }
+    }
+
+    /// The disks that hold bytes of the target, in the order found: without those that are only spare in an array, or have
+    /// failed there.
+    pub(crate) fn disks_in_use(&self) -> Vec<&Disk> {
+        let mut found = Vec::new();
+        self.tops.iter().for_each(|top| self.add_in_use(top, 0, &mut found));
+        found
+    }
+
+    fn add_in_use<'a>(&'a self, name: &str, depth: usize, found: &mut Vec<&'a Disk>) {
+        let volume = self.volumes.iter().find(|volume| volume.disk.name == name && depth <= DEEPEST);
+        match volume {
+            Some(volume) => volume.beneath.iter().for_each(|lower| self.add_in_use(lower, depth + 1, found)),
+            None => {
+                let disk = self.disks.iter().find(|disk| disk.name == name).filter(|disk| !found.contains(disk));
+                found.extend(disk);
+            }
         }
     }
 
@@ -184,10 +203,17 @@ fn is_notes(root: &Root, disk: &Disk) -> bool {
     mapped_name(root, disk).is_some_and(|name| name.contains("_rmeta_") || name.ends_with("_mlog"))
 }
 
-fn slaves(root: &Root, disk: &Disk) -> Vec<Disk> {
+/// The devices directly beneath a volume: those that hold its bytes, and those that have no place in an array, since they
+/// are spare or have failed (Documentation/admin-guide/md.rst, "slot").
+fn slaves(root: &Root, disk: &Disk) -> (Vec<Disk>, Vec<Disk>) {
     let folder = disk.sys.join("slaves");
+    let is_idle = |name: &String| root.text(disk.sys.join(format!("md/dev-{name}/slot"))).as_deref() == Some("none");
+    let (idle, used): (Vec<String>, Vec<String>) = root.names(&folder).into_iter().partition(is_idle);
     let resolve = |name: String| Disk::at(root, root.resolve(folder.join(name))?);
-    root.names(&folder).into_iter().filter_map(resolve).filter(|disk| !is_notes(root, disk)).collect()
+    let disks_of = |names: Vec<String>| -> Vec<Disk> {
+        names.into_iter().filter_map(resolve).filter(|disk| !is_notes(root, disk)).collect()
+    };
+    (disks_of(used), disks_of(idle))
 }
 
 /// What the volume in this sysfs folder is, such as `md raid0` or `encrypted volume home`.

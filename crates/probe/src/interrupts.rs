@@ -18,10 +18,10 @@ pub struct Interrupts {
 
 /// The interrupts of the device with this kernel name; `None` if it has none or they are unknown, as for a loop device.
 pub fn interrupts(root: &Root, device: &str) -> Option<Interrupts> {
-    let disks = Stack::below(root, &mounts(root), &[Disk::by_name(root, device)?]).disks;
+    let stack = Stack::below(root, &mounts(root), &[Disk::by_name(root, device)?]);
     let counts = root.text("proc/interrupts")?;
     let mut found = Interrupts::default();
-    for disk in &disks {
+    for disk in stack.disks_in_use() {
         let lines = lines_of(root, disk);
         for (processor, count) in lines.iter().flat_map(|line| taken(&counts, line)) {
             *found.by_processor.entry(processor).or_default() += count;

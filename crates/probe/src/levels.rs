@@ -126,7 +126,7 @@ fn over_network(transport: Option<&str>) -> bool {
 
 /// One level for each kind of link, in the order found; without figures in a virtual machine.
 fn side_by_side(root: &Root, stack: &Stack) -> Vec<Level> {
-    let of_disks: Vec<Vec<Link>> = stack.disks.iter().map(|disk| links_of(root, disk)).collect();
+    let of_disks: Vec<Vec<Link>> = stack.disks_in_use().into_iter().map(|disk| links_of(root, disk)).collect();
     let mut kinds: Vec<&'static str> = Vec::new();
     for link in of_disks.iter().flatten() {
         if !kinds.contains(&link.kind) {
@@ -224,7 +224,7 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
     }
     let rate = |function: &PathBuf| pcie::link(root, function).rate.map(|rate| rate.0);
     let mut chains: Vec<Vec<PathBuf>> = Vec::new();
-    for way in stack.disks.iter().flat_map(|disk| ways(root, disk)) {
+    for way in stack.disks_in_use().into_iter().flat_map(|disk| ways(root, disk)) {
         let chain = pcie::functions(&way);
         // Disks of one controller also share its link, which already is a level.
         if !chains.iter().any(|known| known.last() == chain.last()) {
@@ -262,8 +262,9 @@ fn uplink(root: &Root, stack: &Stack) -> Option<Level> {
 }
 
 fn device_level(root: &Root, stack: &Stack) -> Level {
-    let names: Vec<&str> = stack.disks.iter().map(|disk| disk.name.as_str()).collect();
-    let Some(first) = stack.disks.first() else {
+    let disks = stack.disks_in_use();
+    let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
+    let Some(first) = disks.first() else {
         return unknown(DEVICE, "what the volume stands on cannot be told");
     };
     let transport = transport(root, first);

@@ -56,7 +56,7 @@ impl<'a> LimitedStack<'a> {
         let tops = self.stack.tops().iter().map(|top| self.through(top, which, direction, 0)).collect();
         let copies = if direction == Direction::Read { Some(1.0) } else { self.stack.copies() };
         // Volumes side by side that share a disk have its limit once.
-        let disks = self.stack.disks.iter().map(|disk| self.own(&disk.name, which)).collect();
+        let disks = self.stack.disks_in_use().into_iter().map(|disk| self.own(&disk.name, which)).collect();
         [side_by_side(tops, Some(1.0)), side_by_side(disks, copies)].into_iter().flatten().min_by(tighter)
     }
 

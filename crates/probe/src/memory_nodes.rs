@@ -42,9 +42,9 @@ pub fn memory_nodes(root: &Root, device: &str) -> Result<MemoryNodes, String> {
     }
     let untold = || "the kernel does not tell which memory node the device is at".to_string();
     let disk = Disk::by_name(root, device).ok_or_else(untold)?;
-    let disks = Stack::below(root, &mounts(root), &[disk]).disks;
-    let own: BTreeSet<Option<u32>> =
-        disks.iter().flat_map(|disk| ways(root, disk)).map(|way| node_of(root, &way)).collect();
+    let stack = Stack::below(root, &mounts(root), &[disk]);
+    let all_ways = stack.disks_in_use().into_iter().flat_map(|disk| ways(root, disk));
+    let own: BTreeSet<Option<u32>> = all_ways.map(|way| node_of(root, &way)).collect();
     let own = match own.into_iter().collect::<Vec<_>>()[..] {
         [Some(own)] => own,
         [_, _, ..] => return Err("the devices beneath the target are at several memory nodes".to_string()),

@@ -550,6 +550,30 @@ fn a_raid10_writes_each_byte_as_often_as_its_layout_says() {
 }
 
 #[test]
+fn a_disk_without_a_place_in_an_array_carries_nothing_of_it() {
+    let tree = Tree::bare_metal();
+    let md = "sys/devices/virtual/block/md0";
+    four(&tree, md, "9:0");
+    tree.file(&format!("{md}/md/level"), "raid5\n");
+    tree.mount("0:26", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
+    tree.file("proc/self/cgroup", "0::/job\n");
+    tree.file("sys/fs/cgroup/job/io.max", "8:0 rbps=10000000\n8:16 rbps=10000000\n8:32 rbps=10000000\n");
+    let seen = |slot: &str| {
+        tree.file(&format!("{md}/md/dev-sdd/slot"), slot);
+        tree.device("/dev/md0", "9:0")
+    };
+    let active = seen("3\n");
+    assert_pap(&active, "SATA link", 2400e6);
+    assert!(!names(&active).contains(&"cgroup limit, reads"), "one of four is not limited");
+    let spare = seen("none\n");
+    assert_pap(&spare, "SATA link", 1800e6);
+    assert_pap(&spare, "cgroup limit, reads", 30e6);
+    let source = "md raid5 on sda and sdb and sdc; it advertises no speed of its own";
+    assert_eq!(level(&spare, "volume md0").source, source);
+    assert!(level(&spare, "device").source.starts_with("sda, sdb, sdc: "));
+}
+
+#[test]
 fn a_stripe_over_two_mirrors_writes_twice() {
     let tree = Tree::bare_metal();
     let [top, left, right] = [0, 1, 2].map(|minor| format!("sys/devices/virtual/block/md{minor}"));
