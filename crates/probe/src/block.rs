@@ -10,6 +10,8 @@ use halfpower_os::mounts::{Mount, mount_of};
 
 /// Deeper stacks are not followed; the kernel itself allows only a few layers.
 pub(crate) const DEEPEST: usize = 12;
+/// Copies that differ from a whole number by less are that number: equal shares of many disks do not add up exactly.
+const ROUNDING: f64 = 1e-9;
 
 /// A whole block device, never a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +133,10 @@ impl Stack {
     /// side by side are assumed to get equal shares, and parity is not counted. `None` if unknown.
     pub fn copies(&self) -> Option<f64> {
         let each = 1.0 / self.tops.len().max(1) as f64;
-        self.tops.iter().map(|top| self.written(top, each, 0)).sum()
+        let copies = self.tops.iter().map(|top| self.written(top, each, 0)).sum::<Option<f64>>()?;
+        // Six sixths are not 1 in floating point.
+        let whole = copies.round();
+        Some(if (copies - whole).abs() < ROUNDING { whole } else { copies })
     }
 
     /// As `copies`, for the devices below `name`, which gets the given share of the bytes.

@@ -550,6 +550,33 @@ fn a_raid10_writes_each_byte_as_often_as_its_layout_says() {
 }
 
 #[test]
+fn equal_shares_of_many_disks_are_whole_copies() {
+    for disks in [6, 7, 10] {
+        let tree = Tree::bare_metal();
+        let md = "sys/devices/virtual/block/md0";
+        tree.disk(md, "9:0");
+        for port in 1..=disks {
+            let disk = sata(&tree, port, &format!("sd{port}"), &format!("8:{}", 16 * port));
+            tree.stands_on(md, &disk);
+        }
+        tree.file(&format!("{md}/md/layout"), "258\n");
+        tree.mount("0:26", "/sys/fs/cgroup", "cgroup2", "cgroup2", "rw");
+        tree.file("proc/self/cgroup", "0::/job\n");
+        tree.file("sys/fs/cgroup/job/io.max", "8:16 wbps=10000000\n");
+        let seen = |kind: &str| {
+            tree.file(&format!("{md}/md/level"), format!("{kind}\n"));
+            tree.device("/dev/md0", "9:0")
+        };
+        let parity = seen("raid6");
+        assert_pap(&parity, "SATA link", f64::from(disks) * 600e6);
+        assert!(level(&parity, "SATA link").half_duplex);
+        assert!(!names(&parity).contains(&"cgroup limit, writes"), "one of {disks} is limited");
+        let source = format!("each byte is written 2 times; the slowest of {disks} decides");
+        assert_eq!(level(&seen("raid10"), "SATA link, writes").source, source);
+    }
+}
+
+#[test]
 fn a_disk_without_a_place_in_an_array_carries_nothing_of_it() {
     let tree = Tree::bare_metal();
     let md = "sys/devices/virtual/block/md0";
