@@ -29,8 +29,10 @@ pub(crate) fn machine_place(root: &Root) -> PlaceIdentity {
 
 /// A checksum of the ID that the system or the firmware gave this machine; the ID itself stays private.
 fn machine(root: &Root) -> Option<String> {
-    let number = ["etc/machine-id", "sys/class/dmi/id/product_uuid"].iter().find_map(|file| root.text(file));
-    number.filter(|number| !number.is_empty()).map(|number| format!("{:016x}", fnv1a(&format!("halfpower {number}"))))
+    // Images that run on many machines have an empty file, or this word in it (machine-id(5)).
+    let is_one = |number: &String| !number.is_empty() && number != "uninitialized";
+    let mut numbers = ["etc/machine-id", "sys/class/dmi/id/product_uuid"].iter().filter_map(|file| root.text(file));
+    numbers.find(is_one).map(|number| format!("{:016x}", fnv1a(&format!("halfpower {number}"))))
 }
 
 /// FNV-1a, 64 bits: half of the ID's 128 bits cannot be recovered.
@@ -99,5 +101,31 @@ impl TargetIdentity {
             is_device,
             block: Bytes(statistics.map_or(0, |statistics| statistics.f_frsize)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_number_of_its_system_is_known_by_that_of_its_firmware() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        let write = |file: &str, text: &str| {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        assert_eq!(machine(&root), None);
+        write("sys/class/dmi/id/product_uuid", "4c4c4544-0042-3510-8057-b4c04f4e3533\n");
+        let by_firmware = machine(&root);
+        assert!(by_firmware.is_some());
+        for of_an_image in ["", "\n", "uninitialized\n"] {
+            write("etc/machine-id", of_an_image);
+            assert_eq!(machine(&root), by_firmware, "{of_an_image:?}");
+        }
+        write("etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+        assert!(machine(&root).is_some() && machine(&root) != by_firmware);
     }
 }
