@@ -67,11 +67,23 @@ enum Step {
     /// On this device (its sysfs folder), so many bytes further.
     Moved(PathBuf, u64),
     /// On devices side by side, of which this is the first.
-    Striped { first: PathBuf, chunk_bytes: u64, data_disks: u64, side_by_side: u32, from: u64 },
+    Striped { first: PathBuf, rows: Rows, side_by_side: u32, from: u64 },
     /// In a file.
     File(PathBuf, u64),
     /// There is nothing beneath.
     End,
+}
+
+/// How chunks lie in rows over devices side by side.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    chunk_bytes: u64,
+    /// Chunks of a row, without those of parity.
+    chunks: u64,
+    /// How often each chunk stands there, one copy after the other.
+    copies: u64,
+    /// Chunks of a device from the beginning of a row to that of the next: the row itself, and further copies of it.
+    apart: u64,
 }
 
 /// Follows `pieces` of the device with this number down.
@@ -89,8 +101,8 @@ pub fn descend(root: &Root, number: DeviceNumber, pieces: Vec<Piece>, places: Fi
         next = match step {
             Ok(Step::End) => None,
             Ok(Step::Moved(sys, by)) => Some((sys, moved(pieces, by), side_by_side)),
-            Ok(Step::Striped { first, chunk_bytes, data_disks, side_by_side: beside, from }) => {
-                Some((first, of_rows(&pieces, chunk_bytes, data_disks, from), side_by_side * beside))
+            Ok(Step::Striped { first, rows, side_by_side: beside, from }) => {
+                Some((first, rows.of_device(&pieces, from), side_by_side * beside))
             }
             Ok(Step::File(file, from)) => match places(&file, &moved(pieces, from)) {
                 Some((number, pieces)) => root.block_device(number).map(|sys| (sys, pieces, side_by_side)),
@@ -179,19 +191,21 @@ fn of_md(root: &Root, sys: &Path, level: &str) -> Option<Step> {
     let member = sys.join(format!("md/rd{first}"));
     let device = root.resolve(member.join("block"))?;
     let from = sectors(root, member.join("offset"));
-    let data_disks = match level {
+    let (chunks, copies, apart) = match level {
         "raid1" => return Some(Step::Moved(device, from)),
-        "raid0" => disks,
+        "raid0" => (disks, 1, 1),
         "raid10" => {
             let layout: u64 = root.number(sys.join("md/layout"))?;
-            // Far copies lie in a half of their own, and near ones side by side.
-            (disks / (layout & 0xff).max(1)).max(1)
+            // Near copies lie side by side. Far ones lie in a part of their own, or, where the bit above says so, in the rows
+            // that follow (drivers/md/raid10.c, `setup_geo`).
+            let [near, far] = [layout & 0xff, layout >> 8 & 0xff].map(|copies| copies.max(1));
+            (disks, near, if layout >> 16 & 1 == 1 { far } else { 1 })
         }
-        level => disks.checked_sub(parity_disks(level)?)?,
+        level => (disks.checked_sub(parity_disks(level)?)?, 1, 1),
     };
-    let chunk_bytes = root.number(sys.join("md/chunk_size")).filter(|bytes| *bytes > 0)?;
+    let chunk_bytes: u64 = root.number(sys.join("md/chunk_size")).filter(|bytes| *bytes > 0)?;
     let side_by_side = u32::try_from(disks).ok()?;
-    Some(Step::Striped { first: device, chunk_bytes, data_disks, side_by_side, from })
+    Some(Step::Striped { first: device, rows: Rows { chunk_bytes, chunks, copies, apart }, side_by_side, from })
 }
 
 /// A device of the device mapper with a single part, whose table tells where it lies (admin-guide/device-mapper).
@@ -212,9 +226,10 @@ fn mapped(root: &Root, sys: &Path, name: &str) -> Result<Step, String> {
         Some("crypt") => at(4).map(|(device, by)| Step::Moved(device, by)),
         Some("striped") => at(3).and_then(|(first, from)| {
             let number = |place: usize| words.get(place)?.parse::<u64>().ok().filter(|number| *number > 0);
-            let (data_disks, chunk_bytes) = (number(1)?, number(2)?.checked_mul(SECTOR_BYTES)?);
-            let side_by_side = u32::try_from(data_disks).ok()?;
-            Some(Step::Striped { first, chunk_bytes, data_disks, side_by_side, from })
+            let (chunks, chunk_bytes) = (number(1)?, number(2)?.checked_mul(SECTOR_BYTES)?);
+            let side_by_side = u32::try_from(chunks).ok()?;
+            let rows = Rows { chunk_bytes, chunks, copies: 1, apart: 1 };
+            Some(Step::Striped { first, rows, side_by_side, from })
         }),
         _ => None,
     };
@@ -227,21 +242,27 @@ fn moved(mut pieces: Vec<Piece>, by: u64) -> Vec<Piece> {
     pieces
 }
 
-/// The part of each disk that holds the rows of chunks which the pieces touch, each once.
-fn of_rows(pieces: &[Piece], chunk_bytes: u64, data_disks: u64, from: u64) -> Vec<Piece> {
-    let row_bytes = chunk_bytes.saturating_mul(data_disks).max(1);
-    let of_disk = |row: u64| from.saturating_add(row.saturating_mul(chunk_bytes));
-    let rows = pieces.iter().map(|piece| piece.on.start / row_bytes..piece.on.end.div_ceil(row_bytes));
-    let mut ranges: Vec<Range<u64>> = rows.map(|rows| of_disk(rows.start)..of_disk(rows.end)).collect();
-    ranges.order_by_key(|range| range.start);
-    let mut joined: Vec<Piece> = Vec::new();
-    for on in ranges {
-        match joined.last_mut() {
-            Some(last) if last.on.end >= on.start => last.on.end = last.on.end.max(on.end),
-            _ => joined.push(Piece { at: 0, on }),
+impl Rows {
+    /// The part of each device that holds the rows which the pieces touch, each once; the first row begins at `from`.
+    fn of_device(self, pieces: &[Piece], from: u64) -> Vec<Piece> {
+        let [chunk_bytes, chunks] = [self.chunk_bytes, self.chunks].map(|number| number.max(1));
+        let place = |row: u64| from.saturating_add(row.saturating_mul(self.apart).saturating_mul(chunk_bytes));
+        let rows = pieces.iter().map(|piece| {
+            let first = (piece.on.start / chunk_bytes).saturating_mul(self.copies);
+            let end = piece.on.end.div_ceil(chunk_bytes).saturating_mul(self.copies);
+            first / chunks..end.div_ceil(chunks)
+        });
+        let mut ranges: Vec<Range<u64>> = rows.map(|rows| place(rows.start)..place(rows.end)).collect();
+        ranges.order_by_key(|range| range.start);
+        let mut joined: Vec<Piece> = Vec::new();
+        for on in ranges {
+            match joined.last_mut() {
+                Some(last) if last.on.end >= on.start => last.on.end = last.on.end.max(on.end),
+                _ => joined.push(Piece { at: 0, on }),
+            }
         }
+        joined
     }
-    joined
 }
 
 /// Where the bytes of the files of this machine lie, for [`descend`].

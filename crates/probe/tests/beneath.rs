@@ -115,13 +115,17 @@ fn each_disk_of_an_array_holds_its_part_of_the_rows() {
         ("raid5", "2", 4, 4),
         ("raid6", "2", 4, 6),
         ("raid10", "258", 4, 6),
+        // Three copies on four disks; a far copy in a half of its own, and one in the row after.
+        ("raid10", "259", 4, 9),
+        ("raid10", "513", 4, 3),
+        ("raid10", "66049", 4, 6),
         ("raid1", "0", 1, 12),
     ] {
         let tree = Tree::bare_metal();
         array(&tree, level, layout);
         let found = followed(&tree, "9:0", 12);
         let expected = [row("md0", &format!("md {level}"), 1, 0, 12), row("nullb0", "disk", side_by_side, 8, 8 + mib)];
-        assert_eq!(told(&found), expected, "{level}");
+        assert_eq!(told(&found), expected, "{level} {layout}");
     }
 }
 
