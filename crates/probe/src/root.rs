@@ -271,5 +271,6 @@ fn live_layout(file: &Path) -> Result<Layout, Missing> {
 
 /// The mount table in mount order; unreadable lines are left out.
 pub fn mounts(root: &Root) -> Vec<Mount> {
-    parse(root.text("proc/self/mountinfo").unwrap_or_default().as_bytes())
+    // As bytes: the name of a mount point need not be text, and a target is held against it.
+    parse(&fs::read(root.base.join("proc/self/mountinfo")).unwrap_or_default())
 }

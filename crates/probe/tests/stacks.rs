@@ -1,7 +1,11 @@
 //! Checks that probing follows a path through volumes and file systems and finds the limits on the way.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
 use crate::tree::{Tree, assert_pap, level, names};
-use halfpower_probe::with_peak;
+use halfpower_probe::{TargetIdentity, probe, with_peak};
 use halfpower_spec::{Bytes, Direction, Rate};
 
 /// A SATA disk at 6 Gbit/s on a port of its own.
@@ -547,6 +551,19 @@ fn a_raid10_writes_each_byte_as_often_as_its_layout_says() {
         let source = format!("each byte is written {copies} times; the slowest of 4 decides");
         assert_eq!(level(&seen, "SATA link, writes").source, source);
     }
+}
+
+#[test]
+fn a_mount_point_whose_name_is_no_text_is_found() {
+    let tree = Tree::bare_metal();
+    sata(&tree, 1, "sda", "8:0");
+    sata(&tree, 2, "sdb", "8:16");
+    let table = b"1 0 8:0 / / rw - ext4 /dev/sda rw\n2 1 8:16 / /mnt/caf\xe9 rw - xfs /dev/sdb rw\n";
+    tree.file("proc/self/mountinfo", table);
+    let path = PathBuf::from(OsStr::from_bytes(b"/mnt/caf\xe9/data"));
+    let seen = probe(&tree.root(), &TargetIdentity { path, ..Tree::target("/", "8:16", false) });
+    assert_eq!(seen.filesystem.map(|found| found.kind).as_deref(), Some("xfs"));
+    assert_eq!(seen.device.map(|device| device.name).as_deref(), Some("sdb"));
 }
 
 #[test]
