@@ -54,7 +54,8 @@ pub struct Volume {
     pub what: String,
     /// Description of what is directly beneath it.
     pub stands_on: String,
-    /// Names of the disks directly beneath that hold its bytes: not those that are spare in an array, or have failed there.
+    /// Names of the disks directly beneath that hold its bytes: not those that are spare in an array, have failed there, or hold
+    /// metadata alone.
     pub beneath: Vec<String>,
     /// How often each byte is written to the devices beneath; `None` if unknown.
     pub copies: Option<u32>,
@@ -65,7 +66,7 @@ pub struct Volume {
 pub struct Stack {
     /// Volumes, from the target down.
     pub volumes: Vec<Volume>,
-    /// Devices with nothing beneath them, in the order found, also those that are spare in an array or have failed there.
+    /// Devices with nothing beneath them, in the order found, also those that hold no bytes of the target.
     pub disks: Vec<Disk>,
     /// Names of the devices directly under the target.
     tops: Vec<String>,
@@ -87,26 +88,27 @@ impl Stack {
             return;
         }
         let file = root.text(disk.sys.join("loop/backing_file"));
-        let (beneath, idle) = match &file {
-            Some(file) => (disks_of_file(root, mounts, Path::new(file)), Vec::new()),
+        let lower: Vec<(Disk, bool)> = match &file {
+            Some(file) => disks_of_file(root, mounts, Path::new(file)).into_iter().map(|disk| (disk, true)).collect(),
             None => slaves(root, disk),
         };
-        if file.is_none() && beneath.is_empty() && idle.is_empty() {
+        if file.is_none() && lower.is_empty() {
             self.disks.push(disk.clone());
             return;
         }
+        let beneath: Vec<Disk> = lower.iter().filter(|(_, holds)| *holds).map(|(disk, _)| disk.clone()).collect();
         let names: Vec<String> = beneath.iter().map(|disk| disk.name.clone()).collect();
         let stands_on = file.map_or_else(|| names.join(" and "), |file| format!("the file {file}"));
         let what = volume_kind(root, &disk.sys);
         let copies = copies(root, disk, &beneath);
         self.volumes.push(Volume { disk: disk.clone(), what, stands_on, beneath: names, copies });
-        for lower in beneath.iter().chain(&idle) {
-            self.descend(root, mounts, lower, depth + 1);
+        for (disk, _) in &lower {
+            self.descend(root, mounts, disk, depth + 1);
         }
     }
 
-    /// The disks that hold bytes of the target, in the order found: without those that are only spare in an array, or have
-    /// failed there.
+    /// The disks that hold bytes of the target, in the order found: without those that are only spare in an array, have failed
+    /// there, or hold metadata of volumes alone.
     pub(crate) fn disks_in_use(&self) -> Vec<&Disk> {
         let mut found = Vec::new();
         self.tops.iter().for_each(|top| self.add_in_use(top, 0, &mut found));
@@ -208,17 +210,22 @@ fn is_notes(root: &Root, disk: &Disk) -> bool {
     mapped_name(root, disk).is_some_and(|name| name.contains("_rmeta_") || name.ends_with("_mlog"))
 }
 
-/// The devices directly beneath a volume: those that hold its bytes, and those that have no place in an array, since they
-/// are spare or have failed (Documentation/admin-guide/md.rst, "slot").
-fn slaves(root: &Root, disk: &Disk) -> (Vec<Disk>, Vec<Disk>) {
+/// Whether it holds only the metadata of a pool or of a cache of LVM, which reserves these names.
+fn is_metadata(root: &Root, disk: &Disk) -> bool {
+    mapped_name(root, disk).is_some_and(|name| name.ends_with("_tmeta") || name.ends_with("_cmeta"))
+}
+
+/// The devices directly beneath a volume, each with whether it holds bytes of it. In an array, those that are spare or have
+/// failed hold none, since they have no place there (Documentation/admin-guide/md.rst, "slot"); in LVM, those with metadata.
+fn slaves(root: &Root, disk: &Disk) -> Vec<(Disk, bool)> {
     let folder = disk.sys.join("slaves");
-    let is_idle = |name: &String| root.text(disk.sys.join(format!("md/dev-{name}/slot"))).as_deref() == Some("none");
-    let (idle, used): (Vec<String>, Vec<String>) = root.names(&folder).into_iter().partition(is_idle);
-    let resolve = |name: String| Disk::at(root, root.resolve(folder.join(name))?);
-    let disks_of = |names: Vec<String>| -> Vec<Disk> {
-        names.into_iter().filter_map(resolve).filter(|disk| !is_notes(root, disk)).collect()
+    let lower = |name: String| {
+        let lower = Disk::at(root, root.resolve(folder.join(&name))?).filter(|lower| !is_notes(root, lower))?;
+        let has_no_place = root.text(disk.sys.join(format!("md/dev-{name}/slot"))).as_deref() == Some("none");
+        let holds = !has_no_place && !is_metadata(root, &lower);
+        Some((lower, holds))
     };
-    (disks_of(used), disks_of(idle))
+    root.names(&folder).into_iter().filter_map(lower).collect()
 }
 
 /// What the volume in this sysfs folder is, such as `md raid0` or `encrypted volume home`.

@@ -618,6 +618,37 @@ fn a_disk_without_a_place_in_an_array_carries_nothing_of_it() {
 }
 
 #[test]
+fn the_metadata_of_a_thin_pool_are_none_of_its_data() {
+    let tree = Tree::bare_metal();
+    let volume = |minor: u32, name: &str, beneath: &[&str]| -> String {
+        let sys = format!("sys/devices/virtual/block/dm-{minor}");
+        tree.disk(&sys, &format!("253:{minor}"));
+        tree.file(&format!("{sys}/dm/name"), format!("{name}\n"));
+        tree.file(&format!("{sys}/dm/uuid"), "LVM-abc\n");
+        beneath.iter().for_each(|lower| tree.stands_on(&sys, lower));
+        sys
+    };
+    let [first, second] = [sata(&tree, 1, "sda", "8:0"), sata(&tree, 2, "sdb", "8:16")];
+    let data = volume(0, "vg-pool_tdata", &[first.as_str()]);
+    let metadata = volume(1, "vg-pool_tmeta", &[second.as_str()]);
+    let pool = volume(2, "vg-pool-tpool", &[data.as_str(), metadata.as_str()]);
+    volume(3, "vg-thin", &[pool.as_str()]);
+    let seen = tree.device("/dev/dm-3", "253:3");
+    assert_pap(&seen, "SATA link", 600e6);
+    assert!(level(&seen, "device").source.starts_with("sda: "));
+    // A mirror beneath the data alone: each byte is written twice.
+    let mirror = "sys/devices/virtual/block/md0";
+    tree.disk(mirror, "9:0");
+    tree.file(&format!("{mirror}/md/level"), "raid1\n");
+    tree.stands_on(mirror, &sata(&tree, 3, "sdc", "8:32"));
+    tree.stands_on(mirror, &sata(&tree, 4, "sdd", "8:48"));
+    let data = volume(4, "vg-two_tdata", &[mirror]);
+    volume(5, "vg-two-tpool", &[data.as_str(), metadata.as_str()]);
+    let source = "every write goes to each of 2 disks; the slowest of 2 decides";
+    assert_eq!(level(&tree.device("/dev/dm-5", "253:5"), "SATA link, writes").source, source);
+}
+
+#[test]
 fn a_stripe_over_two_mirrors_writes_twice() {
     let tree = Tree::bare_metal();
     let [top, left, right] = [0, 1, 2].map(|minor| format!("sys/devices/virtual/block/md{minor}"));
