@@ -15,6 +15,8 @@ use crate::setting::{Setting, put_back};
 const FOLDERS: [&str; 2] = ["/var/lib/halfpower", "/run/halfpower"];
 /// Prefixes of identifiers that are unique to a disk (`wwid` of SCSI and NVMe in sysfs).
 const WORLD_WIDE: [&str; 5] = ["naa.", "eui.", "uuid.", "nvme.", "t10."];
+/// What the names of virtio disks begin with; many of them have no identifier.
+const VIRTIO: &str = "vd";
 /// Where sysfs describes block devices.
 const BLOCK: &str = "/sys/block";
 
@@ -197,7 +199,7 @@ fn mend_one(path: &Path, block: &Path, remove: Remove) -> Option<String> {
     let outcome = match Switched::parse(&text) {
         None => Outcome::Nothing,
         Some(Switched::WriteCache { device, identity, before, boot }) => {
-            write_cache_back(block, &device, identity.as_deref(), &before, &boot)
+            write_cache_back(block, path, &device, identity.as_deref(), &before, &boot)
         }
         Some(Switched::Settings { boot, device, identity, before }) => {
             settings_back(&boot, device.as_deref(), identity.as_deref(), &before)
@@ -232,7 +234,15 @@ enum Outcome {
     Left(String),
 }
 
-fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: &str, boot: &str) -> Outcome {
+/// Puts a write cache back; `note` tells of it.
+fn write_cache_back(
+    block: &Path,
+    note: &Path,
+    device: &str,
+    identity: Option<&str>,
+    before: &str,
+    boot: &str,
+) -> Outcome {
     let left = |what: String| {
         Outcome::Left(format!(
             "a killed halfpower left the write cache of {device} switched (it was `{before}`): {what}"
@@ -241,12 +251,17 @@ fn write_cache_back(block: &Path, device: &str, identity: Option<&str>, before: 
     let restarted = boot != boot_identity();
     let found = match identity {
         Some(identity) => device_of(block, identity, device),
+        // A start resets a virtio disk, whose cache is then as its host has it.
+        None if restarted && device.starts_with(VIRTIO) => return Outcome::Nothing,
         None => Some(device.to_string()).filter(|_| !restarted),
     };
     let Some(found) = found else {
         return left(match identity {
             Some(identity) => format!("no device {identity} is here now; connect it and start halfpower again"),
-            None => "after a restart it cannot be told which device that was; put it back by hand".to_string(),
+            None => format!(
+                "after a restart it cannot be told which device that was; put it back by hand, and remove {}",
+                note.display()
+            ),
         });
     };
     let Some(switch) = CacheSwitch::of(&block.join(&found)) else {
@@ -405,6 +420,29 @@ mod tests {
             assert_eq!(machine.cache("sda").trim(), "write through", "it is another disk");
             fs::remove_file(note).unwrap();
         }
+    }
+
+    #[test]
+    fn what_a_restart_has_put_back_is_not_said_and_what_cannot_be_told_says_how_it_ends() {
+        let machine = Machine::new();
+        let left = |device: &str| {
+            let switched = Switched::WriteCache {
+                device: device.to_string(),
+                identity: None,
+                before: "write back".to_string(),
+                boot: "an earlier start".to_string(),
+            };
+            let name = format!("write-cache-{device}");
+            drop(Note::write_in(&machine.notes(), &name, &switched).unwrap());
+            machine.notes().join(name)
+        };
+        let virtio = left("vda");
+        assert_eq!(machine.mend(), "", "its start has reset it");
+        assert!(!virtio.exists());
+        let other = left("sda");
+        let said = machine.mend();
+        assert!(said.ends_with(&format!("put it back by hand, and remove {}", other.display())), "{said}");
+        assert!(other.exists());
     }
 
     #[test]
