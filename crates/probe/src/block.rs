@@ -216,13 +216,14 @@ fn is_metadata(root: &Root, disk: &Disk) -> bool {
 }
 
 /// The devices directly beneath a volume, each with whether it holds bytes of it. In an array, those that are spare or have
-/// failed hold none, since they have no place there (Documentation/admin-guide/md.rst, "slot"); in LVM, those with metadata.
+/// failed hold none, since they have no place there (Documentation/admin-guide/md.rst, "slot"), and its journal holds writes
+/// only until they are in their place; in LVM, those with metadata hold none.
 fn slaves(root: &Root, disk: &Disk) -> Vec<(Disk, bool)> {
     let folder = disk.sys.join("slaves");
     let lower = |name: String| {
         let lower = Disk::at(root, root.resolve(folder.join(&name))?).filter(|lower| !is_notes(root, lower))?;
-        let has_no_place = root.text(disk.sys.join(format!("md/dev-{name}/slot"))).as_deref() == Some("none");
-        let holds = !has_no_place && !is_metadata(root, &lower);
+        let slot = root.text(disk.sys.join(format!("md/dev-{name}/slot")));
+        let holds = !matches!(slot.as_deref(), Some("none" | "journal")) && !is_metadata(root, &lower);
         Some((lower, holds))
     };
     root.names(&folder).into_iter().filter_map(lower).collect()

@@ -609,6 +609,7 @@ fn a_disk_without_a_place_in_an_array_carries_nothing_of_it() {
     let active = seen("3\n");
     assert_pap(&active, "SATA link", 2400e6);
     assert!(!names(&active).contains(&"cgroup limit, reads"), "one of four is not limited");
+    assert_pap(&seen("journal\n"), "SATA link", 1800e6);
     let spare = seen("none\n");
     assert_pap(&spare, "SATA link", 1800e6);
     assert_pap(&spare, "cgroup limit, reads", 30e6);
