@@ -1,11 +1,12 @@
 //! Counts a device's interrupts on each processor.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use crate::Root;
 use crate::block::{Disk, Stack};
 use crate::root::mounts;
-use crate::sysfs_path::numbered;
+use crate::sysfs_path::{name, numbered, ways};
 
 /// The interrupts of a device, or of the devices beneath it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,30 +21,54 @@ pub struct Interrupts {
 pub fn interrupts(root: &Root, device: &str) -> Option<Interrupts> {
     let stack = Stack::below(root, &mounts(root), &[Disk::by_name(root, device)?]);
     let counts = root.text("proc/interrupts")?;
+    let disks = stack.disks_in_use();
     let mut found = Interrupts::default();
-    for disk in stack.disks_in_use() {
-        let lines = lines_of(root, disk);
-        for (processor, count) in lines.iter().flat_map(|line| taken(&counts, line)) {
-            *found.by_processor.entry(processor).or_default() += count;
+    for (processor, count) in lines_of(root, &disks).iter().flat_map(|line| taken(&counts, line)) {
+        *found.by_processor.entry(processor).or_default() += count;
+    }
+    for disk in disks {
+        for folder in ways(root, disk).iter().map(|way| on_way(root, disk, way).join("mq")) {
+            let processors = |queue: String| root.text(folder.join(queue).join("cpu_list"));
+            let numbers = |list: String| list.split(',').filter_map(|number| number.trim().parse().ok()).collect();
+            found.queues.extend(root.names(&folder).into_iter().filter_map(processors).map(numbers));
         }
-        let queues = root.names(disk.sys.join("mq"));
-        let processors = |queue: &String| root.text(disk.sys.join("mq").join(queue).join("cpu_list"));
-        let numbers = |list: String| list.split(',').filter_map(|number| number.trim().parse().ok()).collect();
-        found.queues.extend(queues.iter().filter_map(processors).map(numbers));
     }
     (found.by_processor.values().sum::<u64>() > 0).then_some(found)
 }
 
+/// The folder of a disk on one of its ways; of an NVMe namespace in a subsystem that of the path, such as `nvme0c1n1`.
+fn on_way(root: &Root, disk: &Disk, way: &Path) -> PathBuf {
+    let of_path = || -> Option<PathBuf> {
+        let (subsystem, namespace) = disk.name.strip_prefix("nvme")?.split_once('n')?;
+        let controller = way.parent()?;
+        let number = name(controller).strip_prefix("nvme")?;
+        Some(controller.join(format!("nvme{subsystem}c{number}n{namespace}")))
+    };
+    of_path().filter(|path| root.exists(path)).unwrap_or_else(|| way.to_path_buf())
+}
+
 /// How to find the lines of a disk's interrupts.
+#[derive(Debug, PartialEq, Eq)]
 enum Line {
     Number(String),
     /// By the beginning of the name at the end of the line.
     Name(String),
 }
 
-/// The lines of the innermost folder on the disk's path that has interrupts, else of the virtio device on it.
-fn lines_of(root: &Root, disk: &Disk) -> Vec<Line> {
-    let folders = || disk.sys.ancestors().skip(1);
+/// The lines of these disks, each once: disks of one controller share its interrupts.
+fn lines_of(root: &Root, disks: &[&Disk]) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for line in disks.iter().flat_map(|disk| ways(root, disk)).flat_map(|way| lines_on(root, &way)) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The lines of the innermost folder on a way that has interrupts, else of the virtio device on it.
+fn lines_on(root: &Root, way: &Path) -> Vec<Line> {
+    let folders = || way.ancestors().skip(1);
     let vectors = folders().map(|folder| root.names(folder.join("msi_irqs"))).find(|names| !names.is_empty());
     if let Some(vectors) = vectors {
         let unique: BTreeSet<String> = vectors.into_iter().collect();
@@ -53,9 +78,8 @@ fn lines_of(root: &Root, disk: &Disk) -> Vec<Line> {
     if let Some(number) = single {
         return vec![Line::Number(number)];
     }
-    let name = |folder: &std::path::Path| folder.file_name()?.to_str().map(str::to_string);
-    let virtio = folders().filter_map(name).find(|name| numbered(name, "virtio"));
-    virtio.into_iter().map(Line::Name).collect()
+    let virtio = folders().map(name).find(|name| numbered(name, "virtio"));
+    virtio.into_iter().map(|name| Line::Name(name.to_string())).collect()
 }
 
 /// An interrupt of a disk.
@@ -70,7 +94,7 @@ pub struct Vector {
 /// The interrupts of a disk, in the order of `/proc/interrupts`; empty if they are unknown.
 pub fn vectors(root: &Root, disk: &Disk) -> Vec<Vector> {
     let counts = root.text("proc/interrupts").unwrap_or_default();
-    let lines = lines_of(root, disk);
+    let lines = lines_of(root, &[disk]);
     let vector = |text: &str| {
         let (number, rest) = text.trim_start().split_once(':')?;
         let name = rest.split_whitespace().last()?;

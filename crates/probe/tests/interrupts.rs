@@ -55,6 +55,41 @@ fn a_volume_has_those_of_the_disks_beneath() {
 }
 
 #[test]
+fn disks_of_one_controller_share_its_interrupts() {
+    let tree = Tree::bare_metal();
+    tree.file("proc/interrupts", INTERRUPTS);
+    let controller = "sys/devices/pci0000:00/0000:00:1f.2";
+    tree.file(&format!("{controller}/irq"), "24\n");
+    tree.link("sys/class/block/dm-0", "sys/devices/virtual/block/dm-0");
+    for name in ["sda", "sdb"] {
+        let disk = format!("{controller}/ata1/host0/block/{name}");
+        tree.link(&format!("sys/class/block/{name}"), &disk);
+        tree.link(&format!("sys/devices/virtual/block/dm-0/slaves/{name}"), &disk);
+    }
+    let found = interrupts(&tree.root(), "dm-0").unwrap();
+    assert_eq!(taken(&found), [(0, 1), (1, 0), (3, 0)]);
+}
+
+#[test]
+fn a_namespace_in_a_subsystem_has_the_interrupts_and_the_queues_of_its_path() {
+    let tree = Tree::bare_metal();
+    tree.file("proc/interrupts", INTERRUPTS);
+    let function = "sys/devices/pci0000:00/0000:00:02.0";
+    let controller = format!("{function}/nvme/nvme3");
+    for vector in [35, 36] {
+        tree.file(&format!("{function}/msi_irqs/{vector}"), "msix\n");
+    }
+    tree.file(&format!("{controller}/nvme0c3n1/mq/0/cpu_list"), "0\n");
+    tree.file(&format!("{controller}/nvme0c3n1/mq/1/cpu_list"), "1, 3\n");
+    let subsystem = "sys/devices/virtual/nvme-subsystem/nvme-subsys0";
+    tree.link(&format!("{subsystem}/nvme3"), &controller);
+    tree.link("sys/class/block/nvme0n1", &format!("{subsystem}/nvme0n1"));
+    let found = interrupts(&tree.root(), "nvme0n1").unwrap();
+    assert_eq!(taken(&found), [(0, 7), (1, 409_469), (3, 2)]);
+    assert_eq!(found.queues, [vec![0], vec![1, 3]]);
+}
+
+#[test]
 fn a_loop_device_has_none() {
     let tree = Tree::bare_metal();
     tree.file("proc/interrupts", INTERRUPTS);
