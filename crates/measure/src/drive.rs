@@ -97,6 +97,8 @@ struct Shared {
     /// Ends the lanes beside the workload.
     over: AtomicBool,
     own_lanes: AtomicUsize,
+    /// Threads that each of these stands for: in virtual time one lane has the requests of all.
+    threads_of_lane: u32,
     /// Own lanes whose queue has not turned over yet; `None` if windows open with empty queues.
     cold_lanes: Option<AtomicUsize>,
     /// The least time that it takes.
@@ -195,6 +197,7 @@ pub(crate) fn drive(
         over: AtomicBool::new(false),
         // Lanes beside the workload are not counted: they go on until the workload's lanes end.
         own_lanes: AtomicUsize::new(own_lanes),
+        threads_of_lane: (run.workload.threads / (own_lanes as u32).max(1)).max(1),
         cold_lanes: warms_up.map(|_| AtomicUsize::new(own_lanes)),
         turnover: warms_up.unwrap_or_default(),
         progress: AtomicU64::new(0),
@@ -305,7 +308,7 @@ fn drive_lane(lane: &mut Lane, index: usize, run: &Run, terms: Terms, shared: &S
     lane.engine.settle()?;
     // Allocate here, in this thread's memory: lanes that share cache lines slow each other down.
     let offsets = Offsets::new(&workload, &lane.range, lane.once, seed);
-    let schedule = workload.rate.map(|arrival| Schedule::new(arrival, seed));
+    let schedule = workload.rate.map(|arrival| Schedule::new(arrival, seed).of_threads(shared.threads_of_lane));
     if schedule.is_some() || terms.pauses.thinktime > Nanos(0) {
         halfpower_os::clock::wake_promptly();
     }

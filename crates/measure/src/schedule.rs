@@ -11,18 +11,34 @@ pub(crate) struct Schedule {
     next_ns: f64,
     mean_gap_ns: f64,
     arrivals: Arrivals,
+    /// Requests that arrive at each instant, and those of the next one that are still to come.
+    together: u32,
+    left: u32,
     random: Xoshiro256PlusPlus,
     start: Nanos,
     /// Number of arrivals taken so far.
     pub taken: u64,
 }
 
+/// Overdue arrivals that are counted one by one; those beyond are as many as their mean distance says.
+const MOST_COUNTED: u64 = 1 << 20;
+
 impl Schedule {
     pub(crate) fn new(arrival: Arrival, seed: u64) -> Self {
         let mean_gap_ns = 1e9 / arrival.iops as f64;
         // Offsets use the seed itself, so arrivals need another one.
         let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6172_7269_7661_6c73);
-        Self { next_ns: 0.0, mean_gap_ns, arrivals: arrival.arrivals, random, start: Nanos(0), taken: 0 }
+        let arrivals = arrival.arrivals;
+        Self { next_ns: 0.0, mean_gap_ns, arrivals, together: 1, left: 1, random, start: Nanos(0), taken: 0 }
+    }
+
+    /// The arrivals of so many threads, each at this rate: at equal distances all come together, and arrivals by chance add up
+    /// to such arrivals.
+    pub(crate) fn of_threads(self, threads: u32) -> Self {
+        match self.arrivals {
+            Arrivals::Fixed => Self { together: threads, left: threads, ..self },
+            Arrivals::Poisson => Self { mean_gap_ns: self.mean_gap_ns / f64::from(threads), ..self },
+        }
     }
 
     /// Starts the schedule at `start`.
@@ -48,14 +64,24 @@ impl Schedule {
     /// Removes the arrivals due up to `now` that were not taken; returns their number.
     pub(crate) fn overdue(&mut self, now: Nanos) -> u64 {
         let mut count = 0;
-        while self.next() <= now {
+        while self.next() <= now && count < MOST_COUNTED {
             self.advance();
             count += 1;
         }
-        count
+        if self.next() > now {
+            return count;
+        }
+        // Billions may be due, as many as were asked for.
+        let instants = ((now.0 - self.next().0) as f64 / self.mean_gap_ns) as u64;
+        count + u64::from(self.left) + instants.saturating_mul(u64::from(self.together))
     }
 
     fn advance(&mut self) {
+        if self.left > 1 {
+            self.left -= 1;
+            return;
+        }
+        self.left = self.together;
         self.next_ns += match self.arrivals {
             Arrivals::Fixed => self.mean_gap_ns,
             // The inverse of the exponential distribution function at a uniform number above 0.
@@ -102,5 +128,33 @@ mod tests {
         let mut intended = Vec::new();
         schedule.take_due(Nanos(10_000_000), 4, &mut intended);
         assert_eq!((intended.len(), schedule.overdue(Nanos(10_000_000))), (4, 7));
+    }
+
+    #[test]
+    fn threads_together_have_as_many_arrivals_as_each_of_them() {
+        let until = Nanos(999_500_000);
+        for (arrivals, most_off) in [(Arrivals::Fixed, 0), (Arrivals::Poisson, 300)] {
+            let mut schedule = Schedule::new(Arrival { iops: 999, arrivals }, 7).of_threads(4);
+            let mut intended = Vec::new();
+            schedule.take_due(until, usize::MAX, &mut intended);
+            assert!(intended.len().abs_diff(4 * 999) <= most_off, "{arrivals}: {}", intended.len());
+        }
+        let mut schedule = Schedule::new(Arrival { iops: 1_000, arrivals: Arrivals::Fixed }, 1).of_threads(3);
+        let mut intended = Vec::new();
+        schedule.take_due(Nanos(1_000_000), 5, &mut intended);
+        assert_eq!(intended, [0, 0, 0, 1_000_000, 1_000_000].map(Nanos));
+        assert_eq!(schedule.overdue(Nanos(2_000_000)), 1 + 3);
+    }
+
+    #[test]
+    fn billions_of_overdue_requests_are_told_at_once() {
+        let day = Nanos(86_400_000_000_000);
+        for arrivals in [Arrivals::Fixed, Arrivals::Poisson] {
+            let mut schedule = Schedule::new(Arrival { iops: 1_000_000_000, arrivals }, 1);
+            let overdue = schedule.overdue(day);
+            assert!((overdue as f64 / day.0 as f64 - 1.0).abs() < 1e-6, "{arrivals}: {overdue}");
+        }
+        let mut threads = Schedule::new(Arrival { iops: 1_000_000, arrivals: Arrivals::Fixed }, 1).of_threads(3);
+        assert_eq!(threads.overdue(Nanos(1_000_000_000)), 3 * 1_000_001);
     }
 }

@@ -142,6 +142,18 @@ fn latency_counts_from_when_a_request_should_have_come() {
     assert!((record.overdue_ios as f64 / 100_000.0 - 1.0).abs() < 0.01, "{}", record.overdue_ios);
 }
 
+#[test]
+fn each_of_several_threads_has_the_rate_that_was_asked_for() {
+    let disk = SimulatedDisk::from_constants("fixed=99us,rate=1GB/s,disks=4").unwrap();
+    for (arrivals, most_off) in [(Arrivals::Fixed, 4), (Arrivals::Poisson, 700)] {
+        let workload = Workload { threads: 4, rate: Some(Arrival { iops: 500, arrivals }), ..cell(1000, 4) };
+        let runtime = Nanos(10_000_000_000);
+        let run = Run { experiment: None, workload, repeat: 0, pass: Pass::Plain, runtime, seed: 9 };
+        let record = measure(&mut SimulatedTarget::new(disk.clone()), &run, &AtomicBool::new(false)).unwrap();
+        assert!(record.ios.abs_diff(20_000) <= most_off, "{arrivals}: {}", record.ios);
+    }
+}
+
 /// A target whose kernel returns requests unserved in each window until kernel workers carry them.
 struct GivesBack {
     inner: SimulatedTarget,
