@@ -338,8 +338,11 @@ impl<'a> Window<'a> {
                 self.engine.reap_until(until, &mut self.done)?;
                 Ok(self.engine.now())
             }
-            // The pause takes in what completes meanwhile.
-            None if self.burst_left == 0 && self.terms.pauses.burst.is_some_and(Burst::counts_from_sending) => {
+            // The pause takes in what completes meanwhile; one that follows a flush waits for that.
+            None if self.burst_left == 0
+                && self.quota > 0
+                && self.terms.pauses.burst.is_some_and(Burst::counts_from_sending) =>
+            {
                 self.done.clear();
                 Ok(now)
             }
@@ -549,6 +552,10 @@ impl<'a> Window<'a> {
                 }
                 self.quota = self.terms.pauses.quota();
             }
+        }
+        // A flush that is due comes first: it would wait for the end of the pause, and its commit with it.
+        if self.quota == 0 {
+            return Ok(now);
         }
         match burst.filter(|_| self.burst_left == 0) {
             Some(burst) if burst.counts_from_sending() => self.think_after(burst, self.burst_sent, now, deadline),

@@ -430,6 +430,24 @@ fn a_burst_goes_out_whole_and_the_time_counts_from_its_end_or_from_when_it_was_s
 }
 
 #[test]
+fn a_flush_that_is_due_comes_before_the_pause() {
+    // Two writes are done after 1 and 2 us, the flush after 52 us, and then 80 us pass: from its end, or from when they went out.
+    let thinktime = Nanos(80_000);
+    let burst = Some(Burst { requests: 2, from: ThinktimeFrom::Issued });
+    let flush_ends_ns = 2 * REQUEST_NS + FLUSH_NS;
+    for (burst, period_ns) in [(None, flush_ends_ns + thinktime.0), (burst, thinktime.0)] {
+        let (tally, mut engine) = run(Rw::Write, 2, Pauses { fdatasync: 2, thinktime, burst });
+        // The closing flush is of no commit.
+        engine.entries.pop();
+        let begins: Vec<u64> = engine.entries.chunks(3).map(|commit| commit[0].0).collect();
+        assert!(begins.len() > 70, "{}", begins.len());
+        assert_eq!(begins, (0..begins.len() as u64).map(|nth| nth * period_ns).collect::<Vec<_>>());
+        let commits = tally.commits.as_ref().unwrap().latency();
+        assert_eq!((commits.min_ns(), commits.max_ns()), (flush_ends_ns, flush_ends_ns), "no pause is in a commit");
+    }
+}
+
+#[test]
 fn time_passes_between_requests_of_a_ramp_too() {
     let workload = Workload { bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
     let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
