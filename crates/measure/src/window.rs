@@ -120,8 +120,9 @@ pub(crate) struct Window<'a> {
     one_length: Option<u32>,
     /// Writes that may still go out before the next flush; without flushes as good as endless.
     quota: usize,
-    /// When the first write since the last flush went out.
+    /// When the first write since the last flush went out, and the errors that there had been by the end of that flush.
     commit_began: Nanos,
+    errors_before_commit: u64,
     /// Requests that may still go out before the lane thinks; without bursts as good as endless.
     burst_left: usize,
     /// When the last batch of a burst went out.
@@ -177,6 +178,7 @@ impl<'a> Window<'a> {
             one_length: offsets.one_length(),
             quota: terms.pauses.quota(),
             commit_began: Nanos(0),
+            errors_before_commit: 0,
             burst_left: terms.pauses.burst.map_or(usize::MAX, |burst| burst.requests),
             burst_sent: Nanos(0),
             is_open: false,
@@ -543,13 +545,7 @@ impl<'a> Window<'a> {
             }
             self.quota -= writes.count();
             if self.quota == 0 && self.all_free() {
-                let took_ns = self.flush()?;
-                now = self.engine.now();
-                if self.is_open {
-                    let commit_ns = now.0 - self.commit_began.0;
-                    self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
-                    self.tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
-                }
+                now = self.flush_all()?;
                 self.quota = self.terms.pauses.quota();
             }
         }
@@ -563,6 +559,24 @@ impl<'a> Window<'a> {
             None if thinks => self.think(now, now, deadline),
             _ => Ok(now),
         }
+    }
+
+    /// Flushes all writes of a commit; gives the time after that. A flush that failed has made nothing durable and is none, and
+    /// neither is the commit then, or if one of its requests failed.
+    fn flush_all(&mut self) -> Result<Nanos, EngineError> {
+        let errors = self.tally.error_count();
+        let took_ns = self.flush()?;
+        let now = self.engine.now();
+        let errors_now = self.tally.error_count();
+        if self.is_open && errors_now == errors {
+            self.tally.syncs.iter_mut().for_each(|syncs| syncs.add(took_ns, 1));
+            if errors == self.errors_before_commit {
+                let commit_ns = now.0 - self.commit_began.0;
+                self.tally.commits.iter_mut().for_each(|commits| commits.add(commit_ns, 1));
+            }
+        }
+        self.errors_before_commit = errors_now;
+        Ok(now)
     }
 
     /// Thinks after a burst, from `from` on, and lets the next one begin.

@@ -66,6 +66,11 @@ impl Tally {
         }
     }
 
+    /// Number of errors so far, of every kind.
+    pub(super) fn error_count(&self) -> u64 {
+        self.errors.iter().map(|(_, count)| count).sum()
+    }
+
     /// Makes one step of each two, in place; gives their length before.
     #[cold]
     pub(super) fn join_steps(&mut self) -> u64 {

@@ -476,6 +476,55 @@ fn flushes_of_a_ramp_count_for_nothing() {
     assert_eq!(engine.entries.len(), 2 * 110 + 1, "each write of the ramp was flushed too");
 }
 
+/// Each third write fails, and so does each fourth flush; a request takes a microsecond.
+#[derive(Default)]
+struct Failing {
+    clock_ns: u64,
+    writes: u64,
+    flushes: u64,
+    in_flight: Vec<Completion>,
+}
+
+impl Engine for Failing {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock_ns)
+    }
+
+    fn submit(&mut self, batch: &[Request]) -> Result<(), EngineError> {
+        for request in batch {
+            let (count, fails_each) = match request.operation {
+                Operation::Flush => (&mut self.flushes, 4),
+                _ => (&mut self.writes, 3),
+            };
+            *count += 1;
+            let result = if count.is_multiple_of(fails_each) { Err(Errno(5)) } else { Ok(request.length) };
+            self.in_flight.push(Completion { slot: request.slot, result });
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, _least: usize, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.clock_ns += 1_000;
+        done.append(&mut self.in_flight);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_flush_that_fails_commits_nothing_and_neither_does_a_write_that_fails() {
+    let workload = Workload { rw: Rw::Write, bs: Bytes(u64::from(BLOCK_BYTES)), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let mut engine = Failing::default();
+    let stop = AtomicBool::new(false);
+    let pauses = Pauses { fdatasync: 1, ..Pauses::default() };
+    let terms = Terms { runtime: Nanos(24_000), flush: ClosingFlush::None, pauses, ramp: Nanos(0) };
+    let tally = Window::new(&mut engine, offsets, 1, terms, &stop).run().unwrap();
+    let counted = |latencies: &Option<LatencyCounter>| latencies.as_ref().unwrap().latency().count();
+    // Of twelve, flushes 4, 8 and 12 fail, and writes 3, 6, 9 and 12.
+    assert_eq!((counted(&tally.syncs), counted(&tally.commits), tally.ios), (9, 6, 8));
+    assert_eq!(tally.errors, [(Errno(5), 7)]);
+}
+
 /// One request at a time, each of which takes 10 ms.
 #[derive(Default)]
 struct Slow {
