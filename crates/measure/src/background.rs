@@ -44,7 +44,7 @@ pub(crate) struct Background {
 /// Who issues requests beside the driver.
 enum Issuers {
     /// Random readers, each of which sends its next request as soon as the last one is done.
-    Readers { readers: u32, span_bytes: u64, random: Xoshiro256PlusPlus },
+    Readers { readers: u32, used: Range<u64>, random: Xoshiro256PlusPlus },
     /// The threads of a load.
     Load(LoadThreads),
 }
@@ -106,10 +106,10 @@ impl BackgroundAccount {
 }
 
 impl Background {
-    /// Adds `readers` to `inner`, which must have a slot for each of them beyond the driver's `depth`.
-    pub(crate) fn readers(inner: Box<dyn Engine>, depth: u32, readers: u32, span_bytes: u64, seed: u64) -> Self {
+    /// Adds `readers` of the bytes `used` to `inner`, which must have a slot for each of them beyond the driver's `depth`.
+    pub(crate) fn readers(inner: Box<dyn Engine>, depth: u32, readers: u32, used: &Range<u64>, seed: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x7265_6164_6572_7300);
-        let beside = Issuers::Readers { readers, span_bytes, random };
+        let beside = Issuers::Readers { readers, used: used.clone(), random };
         Self::of(inner, depth, readers, beside, LaneRole::Random)
     }
 
@@ -135,9 +135,9 @@ impl Background {
     fn begin(&mut self, now: Nanos) -> Result<(), EngineError> {
         self.begun = Some(now);
         match &mut self.beside {
-            Issuers::Readers { readers, span_bytes, random } => {
+            Issuers::Readers { readers, used, random } => {
                 for reader in 0..*readers {
-                    let first = read_at_random(random, *span_bytes, self.first_slot + reader);
+                    let first = read_at_random(random, used, self.first_slot + reader);
                     self.inner.submit(&[first])?;
                 }
                 Ok(())
@@ -165,9 +165,9 @@ impl Background {
                 continue;
             }
             match &mut self.beside {
-                Issuers::Readers { span_bytes, random, .. } => {
+                Issuers::Readers { used, random, .. } => {
                     self.account.add(completion.result, BLOCK);
-                    let again = read_at_random(random, *span_bytes, completion.slot);
+                    let again = read_at_random(random, used, completion.slot);
                     self.inner.submit(&[again])?;
                 }
                 Issuers::Load(threads) => match (threads.take(completion.slot, now), completion.result) {
@@ -196,10 +196,10 @@ impl Background {
     }
 }
 
-fn read_at_random(random: &mut Xoshiro256PlusPlus, span_bytes: u64, slot: u32) -> Request {
-    let blocks = span_bytes / BLOCK.0;
+fn read_at_random(random: &mut Xoshiro256PlusPlus, used: &Range<u64>, slot: u32) -> Request {
+    let blocks = (used.end - used.start) / BLOCK.0;
     let block = ((u128::from(random.next_u64()) * u128::from(blocks)) >> 64) as u64;
-    Request { slot, operation: Operation::Read, offset: block * BLOCK.0, length: BLOCK.0 as u32 }
+    Request { slot, operation: Operation::Read, offset: used.start + block * BLOCK.0, length: BLOCK.0 as u32 }
 }
 
 impl Engine for Background {
@@ -254,7 +254,7 @@ mod tests {
         let disk = SimulatedDisk::from_constants("fixed=100us,rate=1000GB/s").unwrap();
         for readers in [1, 3] {
             let inner = Box::new(Simulated::new(&disk, 1 + readers, 1, Nanos(0)));
-            let mut engine = Background::readers(inner, 1, readers, 1 << 20, 7);
+            let mut engine = Background::readers(inner, 1, readers, &(0..1 << 20), 7);
             let account = engine.account();
             let mut done = Vec::new();
             for _ in 0..100 {
@@ -267,6 +267,16 @@ mod tests {
             assert_eq!(lane.ios, 100 * u64::from(readers));
             assert_eq!(engine.now().0 / 100_000, 100 * u64::from(1 + readers));
             assert_eq!(lane.elapsed_ns, engine.now().0);
+        }
+    }
+
+    #[test]
+    fn readers_reach_what_the_workload_reaches_and_no_more() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+        let used = 3 * BLOCK.0 + 512..7 * BLOCK.0;
+        for _ in 0..100 {
+            let Request { offset, length, .. } = read_at_random(&mut random, &used, 0);
+            assert!(offset >= used.start && offset + u64::from(length) <= used.end, "{offset}");
         }
     }
 

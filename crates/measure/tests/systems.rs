@@ -131,6 +131,15 @@ fn members_are_driven_each_as_a_stripe_or_as_a_mirror() {
 }
 
 #[test]
+fn readers_beside_a_workload_on_a_few_members_reach_these_alone() {
+    let mut backend = backend("win2k-3ware5400", &[("disks", "4"), ("array", "adapter-stripe")]);
+    let options = WorkloadOptions { members: 1, random_readers: 2, ..WorkloadOptions::default() };
+    let record = run(&mut backend, twisted(Rw::Randread, 8, 1, options));
+    assert_eq!((record.error_count(), record.short_transfers), (0, 0), "nothing is read beyond the one disk");
+    assert_eq!(record.lanes[1].bytes, 8192 * record.lanes[1].ios);
+}
+
+#[test]
 fn extending_a_file_takes_away_what_depth_gives() {
     let mut backend = SimulatedTarget::system(&system("win2k-atlas10k", &[]), None, Some(Switch::Off)).unwrap();
     let mut rate = |layout, iodepth| {

@@ -180,7 +180,7 @@ impl TargetBackend for SimulatedTarget {
         let options = &run.workload.options;
         self.background = None;
         if options.random_readers > 0 {
-            let surrounded = Background::readers(engine, depth, options.random_readers, self.span_bytes(), run.seed);
+            let surrounded = Background::readers(engine, depth, options.random_readers, &range, run.seed);
             self.background = Some(surrounded.account());
             engine = Box::new(surrounded);
         } else if let Some(load) = run.workload.load_beside() {
