@@ -13,8 +13,13 @@ use crate::SystemError;
 use crate::path_constants::{PathConstants, is_zero, through};
 use crate::variation;
 
-/// Standard errors to each side of a 95% interval: quantiles of Student's t, within 1% from 4 degrees of freedom on.
+/// Standard errors to each side of a 95% interval: quantiles of Student's t, within 1%.
 fn errors(freedom: f64) -> f64 {
+    // The series is much too small for so few.
+    const FEW: [f64; 3] = [12.706, 4.303, 3.182];
+    if freedom < 4.0 {
+        return FEW[(freedom.max(1.0) as usize - 1).min(2)];
+    }
     1.96 + 2.4 / freedom + 3.0 / freedom.powi(2)
 }
 
@@ -271,7 +276,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_student() {
-        for (freedom, quantile) in [(4.0, 2.776), (5.0, 2.571), (10.0, 2.228), (20.0, 2.086), (60.0, 2.0)] {
+        let few = [(1.0, 12.706), (2.0, 4.303), (3.0, 3.182), (4.0, 2.776), (5.0, 2.571)];
+        for (freedom, quantile) in few.into_iter().chain([(10.0, 2.228), (20.0, 2.086), (60.0, 2.0)]) {
             assert!((errors(freedom) / quantile - 1.0_f64).abs() < 0.011, "{freedom}: {}", errors(freedom));
         }
     }
