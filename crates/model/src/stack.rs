@@ -39,6 +39,17 @@ struct Request {
     operation: Operation,
     offset: u64,
     length: u32,
+    /// Its number among all requests and flushes.
+    sequence: u64,
+}
+
+/// A flush that waits for the requests submitted before it, and then until all that was written is on the medium.
+#[derive(Debug, Clone, Copy)]
+struct WaitingFlush {
+    token: u32,
+    sequence: u64,
+    /// Requests before it that are in flight.
+    before: usize,
 }
 
 /// What a transfer is made for.
@@ -84,7 +95,8 @@ pub struct Stack {
     transfers: Slab<Transfer>,
     outstanding_bytes: u64,
     in_flight: usize,
-    flushes: Vec<u32>,
+    flushes: Vec<WaitingFlush>,
+    sequence: u64,
     pieces: Vec<Piece>,
     /// End of the last read of a mirror, and its disk.
     mirror_last: (u64, u32),
@@ -118,6 +130,7 @@ impl Stack {
             outstanding_bytes: 0,
             in_flight: 0,
             flushes: Vec::new(),
+            sequence: 0,
             pieces: Vec::new(),
             mirror_last: (0, 0),
             done: VecDeque::new(),
@@ -332,15 +345,18 @@ impl Stack {
     }
 
     fn complete(&mut self, number: u32) {
-        let Request { token, length, .. } = self.requests[number];
+        let Request { token, length, sequence, .. } = self.requests[number];
         self.requests.release(number);
         self.in_flight -= 1;
+        for flush in self.flushes.iter_mut().filter(|flush| flush.sequence > sequence) {
+            flush.before -= 1;
+        }
         self.done.push_back(Completed { token, bytes: length, at: self.clock });
         self.release_flushes();
     }
 
     fn release_flushes(&mut self) {
-        if self.flushes.is_empty() || self.in_flight > 0 {
+        if !self.flushes.iter().any(|flush| flush.before == 0) {
             return;
         }
         if let Some(cache) = &mut self.cache
@@ -360,9 +376,14 @@ impl Stack {
         if let Some(cache) = &mut self.cache {
             cache.end_flush();
         }
-        for token in self.flushes.drain(..) {
-            self.done.push_back(Completed { token, bytes: 0, at: self.clock });
-        }
+        let Self { flushes, done, clock, .. } = self;
+        flushes.retain(|flush| {
+            let is_ready = flush.before == 0;
+            if is_ready {
+                done.push_back(Completed { token: flush.token, bytes: 0, at: *clock });
+            }
+            !is_ready
+        });
     }
 }
 
@@ -382,13 +403,15 @@ impl PathModel for Stack {
         self.clock = self.clock.max(now);
         let Submission { token, operation, offset, length } = request;
         if operation == Operation::Flush {
-            self.flushes.push(token);
+            self.flushes.push(WaitingFlush { token, sequence: self.sequence, before: self.in_flight });
+            self.sequence += 1;
             self.release_flushes();
             return;
         }
         let length = self.volume.bytes().saturating_sub(offset).min(u64::from(length)) as u32;
         self.in_flight += 1;
-        let number = self.requests.add(Request { token, operation, offset, length });
+        let number = self.requests.add(Request { token, operation, offset, length, sequence: self.sequence });
+        self.sequence += 1;
         match &mut self.network {
             None => self.enter(number),
             Some(network) => {

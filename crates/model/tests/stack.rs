@@ -119,6 +119,33 @@ fn a_flush_leaves_after_all_that_was_written() {
 }
 
 #[test]
+fn a_flush_does_not_wait_for_reads_that_come_after_it() {
+    for buffered in [false, true] {
+        let setting = Setting { buffered, ..Setting::default() };
+        let mut stack = system("win2k-atlas10k").path(&setting, 1).unwrap();
+        let read = |token: u32, place: u64| {
+            Submission { token, operation: Operation::Read, offset: (place % 8) << 30, length: 8192 }
+        };
+        let write = Submission { token: 0, operation: Operation::Write, offset: 0, length: 65_536 };
+        let flush = Submission { token: 99, operation: Operation::Flush, offset: 0, length: 0 };
+        for request in [write, read(1, 1), read(2, 2), flush] {
+            stack.submit(Moment::default(), request);
+        }
+        let mut place = 2;
+        // Each read is followed by another one at once.
+        let left = (0..2_000).any(|_| {
+            let completed = stack.pop().expect("reads are in flight");
+            if matches!(completed.token, 1 | 2) {
+                place += 1;
+                stack.submit(completed.at, read(completed.token, place));
+            }
+            completed.token == flush.token
+        });
+        assert!(left, "buffered {buffered}: the flush never leaves");
+    }
+}
+
+#[test]
 fn writes_of_several_sizes_at_the_same_places_all_reach_the_disk() {
     let setting = Setting { buffered: true, ..Setting::default() };
     for places in [

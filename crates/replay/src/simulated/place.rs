@@ -44,7 +44,7 @@ pub struct SimulatedPlace {
 /// A model, told how a request goes to it.
 pub(super) enum Path {
     Disk(Box<DiskPath>),
-    /// A machine made of parts, whose flush waits until nothing is in flight.
+    /// A machine made of parts, whose flush waits until nothing is left to be written.
     Machine(Box<Stack>),
     /// A calibrated device, and which of its paths serves a pattern and a direction, by [`way`].
     Fitted(Box<FittedPath>, [(Pattern, Cache); 4]),
@@ -108,7 +108,7 @@ impl SimulatedPlace {
 }
 
 impl Path {
-    /// Whether a flush waits until nothing is in flight, later requests included.
+    /// Whether a flush waits until nothing is left to be written, by later requests neither.
     pub fn drains(&self) -> bool {
         matches!(self, Self::Machine(_))
     }
