@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 /// The stream of arrivals of one lane, from its first submission on.
+#[derive(Clone)]
 pub(crate) struct Schedule {
     /// The next arrival, in nanoseconds from the start; a fraction, so that rounding does not add up.
     next_ns: f64,
@@ -61,19 +62,24 @@ impl Schedule {
         self.taken += intended.len() as u64;
     }
 
-    /// Removes the arrivals due up to `now` that were not taken; returns their number.
-    pub(crate) fn overdue(&mut self, now: Nanos) -> u64 {
+    /// Removes the arrivals due up to `now` that were not taken; returns their number, and the time that they have waited
+    /// since, all together.
+    pub(crate) fn overdue(&mut self, now: Nanos) -> (u64, i128) {
         let mut count = 0;
+        let mut waited_ns = 0;
         while self.next() <= now && count < MOST_COUNTED {
+            waited_ns += i128::from(now.0 - self.next().0);
             self.advance();
             count += 1;
         }
         if self.next() > now {
-            return count;
+            return (count, waited_ns);
         }
-        // Billions may be due, as many as were asked for.
-        let instants = ((now.0 - self.next().0) as f64 / self.mean_gap_ns) as u64;
-        count + u64::from(self.left) + instants.saturating_mul(u64::from(self.together))
+        // Billions may be due, as many as were asked for, and they came evenly until now.
+        let behind_ns = now.0 - self.next().0;
+        let instants = (behind_ns as f64 / self.mean_gap_ns) as u64;
+        let more = u64::from(self.left).saturating_add(instants.saturating_mul(u64::from(self.together)));
+        (count + more, waited_ns + i128::from(more) * i128::from(behind_ns) / 2)
     }
 
     fn advance(&mut self) {
@@ -127,7 +133,7 @@ mod tests {
         let mut schedule = Schedule::new(Arrival { iops: 1_000, arrivals: Arrivals::Fixed }, 1);
         let mut intended = Vec::new();
         schedule.take_due(Nanos(10_000_000), 4, &mut intended);
-        assert_eq!((intended.len(), schedule.overdue(Nanos(10_000_000))), (4, 7));
+        assert_eq!((intended.len(), schedule.overdue(Nanos(10_000_000))), (4, (7, 21_000_000)));
     }
 
     #[test]
@@ -143,7 +149,7 @@ mod tests {
         let mut intended = Vec::new();
         schedule.take_due(Nanos(1_000_000), 5, &mut intended);
         assert_eq!(intended, [0, 0, 0, 1_000_000, 1_000_000].map(Nanos));
-        assert_eq!(schedule.overdue(Nanos(2_000_000)), 1 + 3);
+        assert_eq!(schedule.overdue(Nanos(2_000_000)), (1 + 3, 1_000_000));
     }
 
     #[test]
@@ -151,10 +157,12 @@ mod tests {
         let day = Nanos(86_400_000_000_000);
         for arrivals in [Arrivals::Fixed, Arrivals::Poisson] {
             let mut schedule = Schedule::new(Arrival { iops: 1_000_000_000, arrivals }, 1);
-            let overdue = schedule.overdue(day);
+            let (overdue, waited_ns) = schedule.overdue(day);
             assert!((overdue as f64 / day.0 as f64 - 1.0).abs() < 1e-6, "{arrivals}: {overdue}");
+            let half_a_day = waited_ns as f64 / overdue as f64 / day.0 as f64;
+            assert!((half_a_day - 0.5).abs() < 1e-6, "{arrivals}: {half_a_day}");
         }
         let mut threads = Schedule::new(Arrival { iops: 1_000_000, arrivals: Arrivals::Fixed }, 1).of_threads(3);
-        assert_eq!(threads.overdue(Nanos(1_000_000_000)), 3 * 1_000_001);
+        assert_eq!(threads.overdue(Nanos(1_000_000_000)).0, 3 * 1_000_001);
     }
 }

@@ -355,7 +355,8 @@ impl<'a> Window<'a> {
     fn count_overdue(&mut self, now: Nanos) {
         if let Some(OpenLoop { schedule, .. }) = &mut self.open_loop {
             // No more were to come when all had gone out.
-            let not_issued = if self.offsets.ended() { 0 } else { schedule.overdue(now) };
+            let (not_issued, waited_ns) = if self.offsets.ended() { (0, 0) } else { schedule.overdue(now) };
+            self.tally.in_flight_beyond_latency_ns += waited_ns;
             self.tally.overdue_ios = (self.issued.len() - self.free.len()) as u64 + not_issued;
         }
     }
@@ -726,8 +727,16 @@ impl<'a> Window<'a> {
                 now = self.pause(now, opens)?;
             }
         }
-        self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now);
+        self.tally.in_flight_beyond_latency_ns -= self.in_flight_ns(now) + self.waiting_ns(now);
         Ok(now)
+    }
+
+    /// Time that the requests of an open loop that have come and not gone out have waited, all together.
+    fn waiting_ns(&self, now: Nanos) -> i128 {
+        match &self.open_loop {
+            Some(OpenLoop { schedule, .. }) if !self.offsets.ended() => schedule.clone().overdue(now).1,
+            _ => 0,
+        }
     }
 
     /// Bytes that the requests in flight ask for.

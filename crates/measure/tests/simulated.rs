@@ -140,6 +140,8 @@ fn latency_counts_from_when_a_request_should_have_come() {
     assert!((record.iops() / 10_000.0 - 1.0).abs() < 0.01, "{}", record.iops());
     assert!((record.latency.max_ns() as f64 / 5e9 - 1.0).abs() < 0.01, "{}", record.latency.max_ns());
     assert!((record.overdue_ios as f64 / 100_000.0 - 1.0).abs() < 0.01, "{}", record.overdue_ios);
+    // Those that have come and are not done grow from none to all that are overdue.
+    assert!((record.achieved_depth / 50_000.0 - 1.0).abs() < 0.01, "{}", record.achieved_depth);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) struct Tally {
     pub read_latency: LatencyCounter,
     pub write_latency: LatencyCounter,
     /// Time that requests were in flight within the window, all together, beyond the latencies counted: of those that
-    /// failed or were in flight when it closed, less what passed before it opened.
+    /// failed, were in flight when it closed, or had come by then and not gone out, less what passed before it opened.
     pub in_flight_beyond_latency_ns: i128,
     /// What the flushes between requests took; `None` where none were asked for.
     pub syncs: Option<LatencyCounter>,
