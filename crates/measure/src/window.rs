@@ -36,7 +36,7 @@ const LONG_STEPS: u64 = 4_000;
 /// Most steps of a run that may end early, whose length is not known before: with more, two become one.
 const MOST_STEPS_OF_BYTES: usize = 1 << 13;
 
-/// The longest sleep between requests: so long may the user's wish to stop go unseen, in nanoseconds.
+/// The longest sleep between requests: so long may the user's wish to stop go unseen, and answers untold, in nanoseconds.
 const PATIENCE_NS: u64 = 100_000_000;
 
 /// Most windows, and most time in nanoseconds, that a queue may take to turn over beyond the length of a window before
@@ -141,7 +141,7 @@ pub(crate) struct Window<'a> {
     batch: Vec<Request>,
     done: Vec<Completion>,
     tally: Tally,
-    /// When to look at what is due: the end of the running step, or what is told each second.
+    /// When to look at what is due: the end of the running step, what is told each second, or that answers come.
     look_at: Nanos,
     /// End of the running step and the bytes in it so far.
     step_end: Nanos,
@@ -279,7 +279,7 @@ impl<'a> Window<'a> {
         self.is_open = true;
         self.tally.start = now;
         self.step_end = Nanos(now.0 + self.tally.step_ns);
-        self.set_look();
+        self.set_look(now);
         let deadline = Nanos(now.0.saturating_add(self.terms.runtime.0));
         while now < deadline && !self.stop.load(Ordering::Relaxed) {
             self.submit(now)?;
@@ -480,14 +480,15 @@ impl<'a> Window<'a> {
             let [reads, others] = self.tally.counts();
             teller.tell(now.0 - self.tally.start.0, reads.with(others));
         }
-        self.set_look();
+        self.set_look(now);
     }
 
-    /// Sets when to look next.
-    fn set_look(&mut self) {
+    /// Sets when to look next: often enough for whoever watches, however long steps are by now.
+    fn set_look(&mut self, now: Nanos) {
         let start = self.tally.start.0;
         let told_next = self.teller.as_ref().map(|teller| Nanos(start.saturating_add(teller.next_ns())));
-        self.look_at = told_next.map_or(self.step_end, |told_next| told_next.min(self.step_end));
+        let look_at = told_next.map_or(self.step_end, |told_next| told_next.min(self.step_end));
+        self.look_at = look_at.min(Nanos(now.0.saturating_add(PATIENCE_NS)));
     }
 
     /// Waits for what is still in flight. With a flush that counts in whole it counts, since the flush waits for it too;

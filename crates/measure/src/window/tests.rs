@@ -590,3 +590,20 @@ fn a_window_ends_with_its_bytes_however_long_they_take() {
     assert!(long.step_bytes[1..].iter().all(|bytes| *bytes == 4 * block), "{:?}", &long.step_bytes[..4]);
     assert!((4_990..=5_000).contains(&long.step_bytes.len()), "{}", long.step_bytes.len());
 }
+
+/// Steps of a long run double, and whoever waits for signs of life would take it for silent.
+#[test]
+fn answers_are_shown_however_long_the_steps_are() {
+    let block = u64::from(BLOCK_BYTES);
+    let workload = Workload { bs: Bytes(block), ..Workload::default() };
+    let offsets = Offsets::new(&workload, &(0..1 << 20), false, 1);
+    let mut engine = Slow::default();
+    let (stop, progress) = (AtomicBool::new(false), AtomicU64::new(0));
+    let runtime = Nanos(86_400_000_000_000);
+    let terms = Terms { runtime, flush: ClosingFlush::None, pauses: Pauses::default(), ramp: Nanos(0) };
+    let window = Window::new(&mut engine, offsets, 1, terms, &stop).watched(&progress);
+    let tally = window.ends_after(Some(200_000 * block)).run().unwrap();
+    assert_eq!((tally.ios, tally.step_ns), (200_000, 320_000_000));
+    // Ten a second at least; the ends of steps are some 26,700.
+    assert!(progress.into_inner() > 33_000);
+}
