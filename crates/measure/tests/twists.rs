@@ -160,6 +160,7 @@ fn a_run_begins_after_its_rest_and_does_not_count_it() {
     let record = run(&mut backend, workload, Nanos(100_000_000));
     assert!(record.elapsed_ns.abs_diff(100_000_000) < 1_000 && record.ios == 1_000, "{record:?}");
     assert_eq!(record.spent_ns, record.elapsed_ns + rest.0);
+    assert_eq!(record.cpu.span_ns, record.elapsed_ns, "processors are not accounted for while it rests");
     assert_eq!(backend.clock_ns(), record.spent_ns);
 
     let (_folder, mut backend) = real();

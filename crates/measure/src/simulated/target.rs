@@ -247,6 +247,8 @@ struct VirtualAccount {
 
 impl Account for VirtualAccount {
     fn begin(&mut self) -> Result<(), MeasureError> {
+        // A rest before the run is no part of it.
+        self.began = self.engine.now();
         Ok(())
     }
 
