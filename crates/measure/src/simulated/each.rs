@@ -25,6 +25,8 @@ struct Streams {
     /// Slots below this one belong to the streams.
     slots: u32,
     range: Range<u64>,
+    /// Bytes from where a request begins to where the next one does; less than its length lets it follow at once.
+    step: u64,
     /// Offset of each stream's next request.
     next: Vec<u64>,
 }
@@ -40,10 +42,11 @@ impl<E: Engine> EachMember<E> {
         Self { spread, ..self }
     }
 
-    /// The same, with a sequential stream for the first `slots` slots in `range` of each member.
-    pub fn streaming(self, slots: u32, range: Range<u64>) -> Self {
+    /// The same, with a sequential stream for the first `slots` slots in `range` of each member, whose requests begin `step`
+    /// bytes apart, or follow each other (0).
+    pub fn streaming(self, slots: u32, range: Range<u64>, step: u64) -> Self {
         let next = vec![range.start; self.members as usize];
-        Self { streams: Some(Streams { slots, range, next }), ..self }
+        Self { streams: Some(Streams { slots, range, step, next }), ..self }
     }
 
     fn on_member(&mut self, request: &Request) -> Request {
@@ -53,7 +56,7 @@ impl<E: Engine> EachMember<E> {
             let next = &mut streams.next[member as usize];
             let length = u64::from(request.length);
             offset = if *next + length > streams.range.end { streams.range.start } else { *next };
-            *next = offset + length;
+            *next = offset + length.max(streams.step);
         }
         let offset = self.spread.map_or(offset, |spread| spread.place(offset));
         Request { offset: u64::from(member) * self.stride + offset, ..*request }
@@ -115,9 +118,11 @@ mod tests {
 
     #[test]
     fn each_member_has_a_stream_of_its_own_that_goes_round() {
-        let each = EachMember::new(Log::default(), 2, 1000).streaming(4, 100..150);
+        let each = EachMember::new(Log::default(), 2, 1000).streaming(4, 100..150, 0);
         let expected = [(0, 100), (1, 1100), (2, 120), (2, 100), (3, 1120), (4, 130)];
         assert_eq!(asked(each, &[0, 1, 2, 2, 3, 4]), expected, "slot 4 is none of the streams'");
+        let strided = EachMember::new(Log::default(), 2, 1000).streaming(4, 100..190, 40);
+        assert_eq!(asked(strided, &[0, 0, 1, 0]), [(0, 100), (0, 140), (1, 1100), (0, 100)]);
     }
 
     #[test]

@@ -281,7 +281,8 @@ impl Subject for Calibrated {
         }
         let engine = EachMember::new(engine, devices, self.bytes());
         let in_streams = workload.rw.pattern() == Pattern::Sequential;
-        let engine = if in_streams { engine.streaming(depth, range.clone()) } else { engine };
+        let step = workload.options.stride.0;
+        let engine = if in_streams { engine.streaming(depth, range.clone(), step) } else { engine };
         Ok(Opened { engine: Box::new(engine), account, depth, range })
     }
 }

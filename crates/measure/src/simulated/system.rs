@@ -361,7 +361,8 @@ impl Subject for Machine {
         }
         let streams = run.workload.rw.pattern() == Pattern::Sequential;
         let engine = EachMember::new(engine, members, stride).spread(spread);
-        let engine = if streams { engine.streaming(depth, range.clone()) } else { engine };
+        let step = run.workload.options.stride.0;
+        let engine = if streams { engine.streaming(depth, range.clone(), step) } else { engine };
         let engine = Box::new(engine);
         Ok(Opened { engine, account, depth, range })
     }
