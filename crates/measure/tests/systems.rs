@@ -131,6 +131,20 @@ fn members_are_driven_each_as_a_stripe_or_as_a_mirror() {
 }
 
 #[test]
+fn each_thread_of_each_disk_moves_what_is_asked_for() {
+    let moved = |array: &str, members, threads, io_size: &str| {
+        let mut backend = backend("win2k-atlas10k", &[("disks", "2"), ("array", array)]);
+        let region = Some(Region { from: Bytes(0), bytes: Bytes(1 << 20) });
+        let options = WorkloadOptions { members, region, io_size: io_size.parse().ok(), ..WorkloadOptions::default() };
+        run(&mut backend, Workload { threads, ..twisted(Rw::Read, 64, 1, options) }).bytes
+    };
+    assert_eq!(moved("each", 0, 1, "512KiB"), 1 << 20);
+    assert_eq!(moved("each", 0, 2, "100%"), 4 << 20);
+    assert_eq!(moved("each", 1, 1, "100%"), 1 << 20);
+    assert_eq!(moved("stripe", 0, 2, "512KiB"), 1 << 20);
+}
+
+#[test]
 fn readers_beside_a_workload_on_a_few_members_reach_these_alone() {
     let mut backend = backend("win2k-3ware5400", &[("disks", "4"), ("array", "adapter-stripe")]);
     let options = WorkloadOptions { members: 1, random_readers: 2, ..WorkloadOptions::default() };

@@ -188,8 +188,10 @@ impl TargetBackend for SimulatedTarget {
             self.background = Some(surrounded.account());
             engine = Box::new(surrounded);
         }
-        let of_all_threads = |of_one: u64| of_one.saturating_mul(u64::from(run.workload.threads));
-        let most_bytes = options.most_bytes(self.span_bytes()).map(of_all_threads);
+        // Disks side by side have threads of their own.
+        let threads = u64::from(depth / in_turn(run).workload.iodepth.max(1));
+        let of_one = options.io_size.map(|size| size.of(range.end - range.start));
+        let most_bytes = of_one.map(|bytes| bytes.saturating_mul(threads));
         let once = options.file_operation.is_some_and(FileOperation::is_once);
         let buffered = !cache.direct() && run.workload.rw.writes() && options.file_operation.is_none();
         Ok(Prepared {
