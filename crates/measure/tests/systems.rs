@@ -226,6 +226,10 @@ fn what_no_part_can_do_is_refused_in_a_sentence() {
         ),
         ("--affinity", WorkloadOptions { affinity: Affinity::Interrupt, ..usual }),
         ("--layout", WorkloadOptions { layout: Layout::Fallocated, ..usual }),
+        (
+            "add --members 1",
+            WorkloadOptions { layout: Layout::LastFirst, volume_layout: Some(VolumeLayout::Each), ..usual },
+        ),
         ("--verify", WorkloadOptions { verify: true, ..usual }),
         ("holds", WorkloadOptions { region: Some(Region { from: Bytes(1 << 50), bytes: Bytes(1 << 20) }), ..usual }),
     ];

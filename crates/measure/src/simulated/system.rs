@@ -326,6 +326,10 @@ impl Subject for Machine {
                 "each of its disks is given a stream of its own",
             ));
         }
+        if each && workload.options.layout == Layout::LastFirst {
+            let why = "each of its disks is written from its first block on: add --members 1";
+            return Err(self.refused("layout", Layout::LastFirst, why));
+        }
         let stack = system.path(&setting, 0)?;
         let range = self.range(&stack, each, workload);
         fits_pieces(workload, self.spread_over(&stack, each)?, range.end)?;
