@@ -1,7 +1,7 @@
 //! Tries to overwrite foreign files, studies, pipes and devices with the outputs of every command.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -58,6 +58,9 @@ fn what_root_makes_under_sudo_belongs_to_the_caller_in_folders_of_the_caller() {
             &["export", "s.halfpower", "--format", "csv", "-o", "s.csv"],
             &["export", "s.halfpower", "--format", "csv", "-o", "s.csv"],
         ] {
+            // What was there before is for its owner alone.
+            let before = fs::set_permissions(here.join("s.csv"), fs::Permissions::from_mode(0o600));
+            assert_eq!(before.is_ok(), here.join("s.csv").exists());
             let mut made = command(here, words);
             let output = made.env("SUDO_UID", CALLER.to_string()).env("SUDO_GID", CALLER.to_string()).output().unwrap();
             assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -66,6 +69,7 @@ fn what_root_makes_under_sudo_belongs_to_the_caller_in_folders_of_the_caller() {
             let metadata = here.join(&name).metadata().unwrap();
             assert_eq!((metadata.uid(), metadata.gid()), (owner, owner), "{name}");
         }
+        assert_eq!(here.join("s.csv").metadata().unwrap().mode() & 0o777, 0o600, "as it was before");
     }
 }
 

@@ -175,10 +175,7 @@ impl Destination {
                 io::ErrorKind::AlreadyExists => changed(),
                 _ => refused(error),
             })?,
-            Some(seen) => {
-                take_after(&unfinished.file, &seen.metadata);
-                unfinished.replace(&name).map_err(refused)?;
-            }
+            Some(seen) => unfinished.replace(&name, Some(&seen.metadata)).map_err(refused)?,
         }
         Ok(())
     }
@@ -209,19 +206,6 @@ fn place(path: &Path) -> Result<Resolved, OutputError> {
         io::ErrorKind::IsADirectory => OutputError::Folder { path: path.to_path_buf() },
         _ => OutputError::Refused { path: path.to_path_buf(), error },
     })
-}
-
-/// Gives the new file the old one's group and permissions, if it is the same user's: rights that somebody else chose are not
-/// given to a file of ours, and whoever runs a file never becomes its owner or group.
-fn take_after(file: &File, old: &Metadata) {
-    let Ok(new) = file.metadata() else { return };
-    if new.uid() != old.uid() {
-        return;
-    }
-    let has_its_group = new.gid() == old.gid() || std::os::unix::fs::fchown(file, None, Some(old.gid())).is_ok();
-    if has_its_group {
-        let _ = file.set_permissions(std::fs::Permissions::from_mode(old.mode() & 0o777));
-    }
 }
 
 /// Creates the new file `path` with these bytes; it appears whole or not at all.
@@ -258,10 +242,6 @@ pub fn replace_own(path: &Path, bytes: &[u8]) -> Result<(), OutputError> {
     let folder = Folder::open(&folder).map_err(refused)?;
     let unfinished = Unfinished::new(&folder).map_err(refused)?;
     (&unfinished.file).write_all(bytes).map_err(refused)?;
-    if let Ok(old) = path.symlink_metadata()
-        && old.is_file()
-    {
-        take_after(&unfinished.file, &old);
-    }
-    unfinished.replace(&name).map_err(refused)
+    let old = path.symlink_metadata().ok().filter(Metadata::is_file);
+    unfinished.replace(&name, old.as_ref()).map_err(refused)
 }

@@ -1,11 +1,11 @@
 //! Collects the bytes of a file until it is complete, then gives the file its name.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
@@ -122,9 +122,11 @@ impl<'a> Unfinished<'a> {
         self.folder.sync()
     }
 
-    /// Replaces the file `name` with it.
-    pub(crate) fn replace(mut self, name: &OsStr) -> io::Result<()> {
+    /// Replaces the file `name` with it, whose group and permissions it takes if `old` tells them.
+    pub(crate) fn replace(mut self, name: &OsStr, old: Option<&Metadata>) -> io::Result<()> {
         caller::give(&self.file, &self.folder.0);
+        // By now it belongs to whom it will belong.
+        old.into_iter().for_each(|old| take_after(&self.file, old));
         self.file.sync_all()?;
         if self.name.is_none() {
             let _ = self.file.lock();
@@ -146,6 +148,19 @@ impl<'a> Unfinished<'a> {
             Err(Errno::NOENT) => Ok(rustix::fs::linkat(&self.file, "", &self.folder.0, name, AtFlags::EMPTY_PATH)?),
             other => Ok(other?),
         }
+    }
+}
+
+/// Gives the new file the old one's group and permissions, if it is the same user's: rights that somebody else chose are not
+/// given to a file of ours, and whoever runs a file never becomes its owner or group.
+fn take_after(file: &File, old: &Metadata) {
+    let Ok(new) = file.metadata() else { return };
+    if new.uid() != old.uid() {
+        return;
+    }
+    let has_its_group = new.gid() == old.gid() || std::os::unix::fs::fchown(file, None, Some(old.gid())).is_ok();
+    if has_its_group {
+        let _ = file.set_permissions(Permissions::from_mode(old.mode() & 0o777));
     }
 }
 
@@ -212,7 +227,7 @@ mod tests {
                 unfinished.file.write_all(text.as_bytes()).unwrap();
                 match text {
                     "one" => unfinished.publish(&name).unwrap(),
-                    _ => unfinished.replace(&name).unwrap(),
+                    _ => unfinished.replace(&name, None).unwrap(),
                 }
                 assert_eq!(fs::read_to_string(place.path().join(&name)).unwrap(), text);
             }
