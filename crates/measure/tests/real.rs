@@ -236,13 +236,15 @@ fn what_a_run_gave_back_is_there_again_for_the_next() {
     let workload = |rw| Workload { rw, bs: Bytes(65536), cache: Cache::Both, ..Workload::default() };
     let run_of =
         |rw| Run { experiment: None, workload: workload(rw), repeat: 0, pass: Pass::Plain, runtime: LONG, seed: 5 };
-    let mut measured = |rw| measure(&mut target, &run_of(rw), &AtomicBool::new(false)).unwrap();
+    let mut measured = |rw, stop| measure(&mut target, &run_of(rw), &AtomicBool::new(stop));
     for rw in [Rw::Trim, Rw::Randtrim] {
-        let record = measured(rw);
+        let record = measured(rw, false).unwrap();
         assert_eq!(record.trims.map(|trims| (trims.ios, trims.bytes)), Some((64, 4 << 20)), "all of it, once");
         assert_eq!((record.ios, record.read_ios, blocks()), (64, 0, 0));
     }
-    assert_eq!((measured(Rw::Read).ios, blocks() >= 4 << 20), (64, true), "no hole is read");
+    let stopped = measured(Rw::Read, true);
+    assert!(matches!(stopped, Err(MeasureError::Interrupted)) && blocks() == 0, "it ended before");
+    assert_eq!((measured(Rw::Read, false).unwrap().ios, blocks() >= 4 << 20), (64, true), "no hole is read");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub struct RealTarget {
     scratch: Vec<ScratchFile>,
     /// Ledgers of what was laid out for verification, until something else is written.
     ledgers: Option<Ledgers>,
-    /// Whether the last run trimmed blocks.
+    /// Whether blocks were trimmed and have not been written again.
     trimmed: bool,
     /// Whether the kernel returned requests with EAGAIN, so that its workers now carry all requests.
     by_workers: bool,
@@ -235,9 +235,11 @@ impl TargetBackend for RealTarget {
         let volume = self.members.run_volume(&options)?;
         self.members.turn(&run.workload)?;
         self.scratch.clear();
-        if std::mem::replace(&mut self.trimmed, rw.trims()) {
+        if self.trimmed {
             self.members.each.iter().try_for_each(|member| member.write_again(&self.wanted, stop))?;
         }
+        // Not before: what could not be written again is left to the next run.
+        self.trimmed = rw.trims();
         self.keep_ledgers(&run.workload, volume, stop)?;
         let first = self.members.each.first();
         self.scratch = first.map_or(Ok(Vec::new()), |member| ScratchFile::of(run, member, self.wanted.seed, stop))?;
