@@ -363,9 +363,10 @@ impl Record {
         self.noise.device_bytes.filter(|bytes| *bytes > 0 || is_cached || self.ios == 0)
     }
 
-    /// Bytes of all submitted requests: the device also moved those that the window no longer counted.
+    /// Bytes of all submitted requests: the device also moved those that the window no longer counted. Those beside
+    /// the workload have sizes of their own.
     pub fn submitted_bytes(&self) -> f64 {
-        let beside = || self.lanes.iter().filter(|lane| lane.role == LaneRole::Beside);
+        let beside = || self.lanes.iter().filter(|lane| lane.role != LaneRole::Own);
         let ios = self.cpu.ios.saturating_sub(total(beside().map(|lane| lane.ios)));
         ios as f64 * self.request_bytes() + total(beside().map(|lane| lane.bytes)) as f64
     }

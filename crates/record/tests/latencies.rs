@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::sample::{environment, question, record};
-use halfpower_record::{ByDirection, DiscardReason, Latency, Record, StudyFile};
+use halfpower_record::{ByDirection, DiscardReason, LaneRecord, LaneRole, Latency, Record, StudyFile};
 use halfpower_spec::{Arrival, Arrivals, Cache, Rw};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -95,6 +95,18 @@ fn a_counter_that_stood_still_is_no_evidence_unless_the_page_cache_may_have_answ
     assert_eq!((still.device_share(), still.foreign_bytes()), (None, None));
     still.cached_bytes = Some(4096);
     assert_eq!(still.device_share(), Some(0.0));
+}
+
+#[test]
+fn requests_beside_the_workload_have_sizes_of_their_own() {
+    let mut record = run(100);
+    let own_bytes = 100 * record.run.workload.bs.0;
+    let lane = |role, ios, bytes| LaneRecord { role, cpu: None, elapsed_ns: 1, bytes, ios, reads: None, writes: None };
+    for role in [LaneRole::Random, LaneRole::Beside] {
+        record.lanes = vec![lane(LaneRole::Own, 100, own_bytes), lane(role, 50, 50 * 512)];
+        (record.cpu.ios, record.noise.device_bytes) = (150, Some(own_bytes + 50 * 512));
+        assert_eq!(record.device_share(), Some(1.0), "{role:?}: the device moved all of it");
+    }
 }
 
 #[test]
