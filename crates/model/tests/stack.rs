@@ -123,8 +123,11 @@ fn a_flush_does_not_wait_for_reads_that_come_after_it() {
     for buffered in [false, true] {
         let setting = Setting { buffered, ..Setting::default() };
         let mut stack = system("win2k-atlas10k").path(&setting, 1).unwrap();
-        let read = |token: u32, place: u64| {
-            Submission { token, operation: Operation::Read, offset: (place % 8) << 30, length: 8192 }
+        let read = |token: u32, place: u64| Submission {
+            token,
+            operation: Operation::Read,
+            offset: (place % 8) << 30,
+            length: 8192,
         };
         let write = Submission { token: 0, operation: Operation::Write, offset: 0, length: 65_536 };
         let flush = Submission { token: 99, operation: Operation::Flush, offset: 0, length: 0 };
