@@ -115,7 +115,7 @@ fn what_stops_commits_is_told_where_it_is_known() {
         halfpower_report::terminal(&study, None, &Style { width: 80, colour: false }, &mut out).unwrap();
         (answer(&page(&study, &records)), String::from_utf8(out).unwrap())
     };
-    let (text, screen) = screens(CommitStop::DeviceFlush { share: 0.8 });
+    let (text, screen) = screens(CommitStop::DeviceFlush { share: 0.8, write_share: None });
     assert!(screen.contains("  commits the device's flush: 80% of a commit\n"), "{screen}");
     assert!(text.contains("Commits\n\nthe device's flush: 80% of a commit"), "{text}");
     let (text, screen) = screens(CommitStop::Unknown);

@@ -126,15 +126,19 @@ pub struct GroupCommit {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum CommitStop {
-    /// The device's flush: with nothing but it to wait for, it is most of a commit.
+    /// The device's flush: with nothing but it to wait for, it is most of a commit, by itself or with the write before it.
     DeviceFlush {
         /// Its share of the median commit.
         share: f64,
+        /// Share of the write before it, where only both are most of a commit.
+        write_share: Option<f64>,
     },
-    /// The same in a virtual machine, where the host answers the flush.
+    /// The same in a virtual machine, where the host answers both.
     VirtualDisk {
-        /// Its share of the median commit.
+        /// Share of the flush in the median commit.
         share: f64,
+        /// Share of the write before it, where only both are most of a commit.
+        write_share: Option<f64>,
     },
     /// The lock of a file: writers with files of their own commit more often.
     FileLock {
@@ -191,7 +195,7 @@ pub struct GrowingCommits {
 
 /// Times of a single writer's commit at which commits count as slowed by each other.
 const TWICE: f64 = 2.0;
-/// Share of a commit from which its flush is what it waits for.
+/// Share of a commit from which its flush, or its write and flush, are what it waits for.
 const MOST_OF_IT: f64 = 0.5;
 /// File systems with a journal of metadata.
 const JOURNALS: [&str; 6] = ["ext3", "ext4", "xfs", "jfs", "reiserfs", "ocfs2"];
@@ -225,6 +229,8 @@ pub(super) struct CommitCell {
     times: Latency,
     /// Median flush of each run, in nanoseconds.
     flushes_ns: Vec<f64>,
+    /// Processor time charged for a request in each run, in nanoseconds.
+    charged_ns: Vec<f64>,
 }
 
 /// What a run's writes waited until they were durable.
@@ -248,7 +254,9 @@ impl CommitCell {
         let flushed = records.iter().filter(|record| !record.syncs.is_empty());
         let flushes_ns = flushed.map(|record| record.syncs.quantile_ns(0.5) as f64).collect();
         let rates: Vec<f64> = records.iter().map(|record| per_second(record)).collect();
-        (!rates.is_empty()).then_some(Self { workload: cell.workload, rates, times, flushes_ns })
+        let charged_ns = records.iter().filter_map(|record| record.cpu.us_per_io(record.cpu.charged_ns()));
+        let charged_ns = charged_ns.map(|us| us * 1e3).collect();
+        (!rates.is_empty()).then_some(Self { workload: cell.workload, rates, times, flushes_ns, charged_ns })
     }
 
     fn row(&self) -> CommitRow {
@@ -345,20 +353,35 @@ impl Commits {
         })
     }
 
-    /// The time of the device's flush alone: of a direct write into written blocks, which leaves nothing else to write.
-    fn device_flush_ns(&self) -> Option<f64> {
-        self.cell(Cache::Device, 1, fdatasync())?.flush_ns()
+    /// The time of the device's flush alone and of the write before it: of a direct write into written blocks, which leaves
+    /// nothing else to write. What the processor does about them is not in the write's time.
+    fn device_times_ns(&self) -> Option<[f64; 2]> {
+        let direct = self.cell(Cache::Device, 1, fdatasync())?;
+        let flush_ns = direct.flush_ns()?;
+        let charged_ns = direct.charged_ns.iter().sum::<f64>() / direct.charged_ns.len().max(1) as f64;
+        Some([flush_ns, (direct.median_ns() - flush_ns - charged_ns).max(0.0)])
+    }
+
+    /// Shares of a lone writer's commit: of the flush, and of the write before it where only both are most of a commit.
+    fn device_shares(&self) -> Option<(f64, Option<f64>)> {
+        let commit_ns = self.usual(1)?.median_ns().max(1.0);
+        let [share, write_share] = self.device_times_ns()?.map(|ns| (ns / commit_ns).min(1.0));
+        let write_share = write_share.min(1.0 - share);
+        if share >= MOST_OF_IT {
+            Some((share, None))
+        } else {
+            (share + write_share >= MOST_OF_IT).then_some((share, Some(write_share)))
+        }
     }
 
     fn stop_alone(&self, environment: &Environment) -> Option<CommitStop> {
-        let alone = self.usual(1)?;
-        let share = self.device_flush_ns().map(|flush_ns| (flush_ns / alone.median_ns().max(1.0)).min(1.0));
+        self.usual(1)?;
         let is_guest = environment.machine.virtualised.as_deref().is_some_and(|what| what.contains(VIRTUAL_MACHINE));
         let is_of_guest = is_guest && environment.capabilities.kind.is_hardware();
-        Some(match share.filter(|share| *share >= MOST_OF_IT) {
+        Some(match self.device_shares() {
             None => CommitStop::Unknown,
-            Some(share) if is_of_guest => CommitStop::VirtualDisk { share },
-            Some(share) => CommitStop::DeviceFlush { share },
+            Some((share, write_share)) if is_of_guest => CommitStop::VirtualDisk { share, write_share },
+            Some((share, write_share)) => CommitStop::DeviceFlush { share, write_share },
         })
     }
 
@@ -495,7 +518,9 @@ mod tests {
         assert_eq!((group.writers, group.is_bounded), (16, true));
         assert!((group.share_a_flush / 7.38 - 1.0).abs() < 0.02, "{group:?}");
         assert!((group.times.interval.value / 8.2 - 1.0).abs() < 0.02, "{group:?}");
-        assert!(matches!(found.stops_alone, Some(CommitStop::DeviceFlush { share }) if (share - 0.9).abs() < 0.02));
+        assert!(
+            matches!(found.stops_alone, Some(CommitStop::DeviceFlush { share, write_share: None }) if (share - 0.9).abs() < 0.02)
+        );
         assert_eq!(found.stops_together, found.stops_alone, "64 commit no more often than 16");
         let [alone, together] = [found.rates.alone, found.rates.together].map(Option::unwrap);
         assert!((alone.per_second.value / 1_000.0 - 1.0).abs() < 0.01 && alone.runs == 3, "{alone:?}");
@@ -546,6 +571,26 @@ mod tests {
         assert!(said.contains("cheapest durable way is direct O_DSYNC"), "{said}");
         assert!(said.contains("the journal comes on top"), "{said}");
         assert!(!said.contains("was not measured"), "{said}");
+    }
+
+    #[test]
+    fn a_write_that_takes_as_long_as_its_flush_stops_commits_with_it() {
+        // A flush of 900 µs; with the direct write before it 2 ms, and 2.5 ms through the page cache.
+        let usual = runs(Cache::Both, 1, fdatasync(), 400.0);
+        let stop = |direct: Vec<Record>| {
+            let findings = findings(&Environment::default(), &[usual.clone(), direct]);
+            (answer(&findings).stops_alone.unwrap(), findings.experiments[0].answer.clone())
+        };
+        let mut direct = runs(Cache::Device, 1, fdatasync(), 500.0);
+        let (stopped, said) = stop(direct.clone());
+        let CommitStop::DeviceFlush { share, write_share: Some(write_share) } = stopped else { panic!("{stopped:?}") };
+        assert!((share - 0.36).abs() < 0.01 && (write_share - 0.44).abs() < 0.01, "{stopped:?}");
+        assert!(said.contains("the device's write and flush stop commits: they are 80% of one"), "{said}");
+        // What the processor does for the write is not the device's.
+        for record in &mut direct {
+            record.cpu.user_ns = record.cpu.ios * 1_000_000;
+        }
+        assert_eq!(stop(direct).0, CommitStop::Unknown);
     }
 
     #[test]

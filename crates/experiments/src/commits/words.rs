@@ -62,14 +62,11 @@ fn details(found: &CommitsAnswer) -> Vec<String> {
 
 fn stopped(stop: &CommitStop) -> String {
     match stop {
-        CommitStop::DeviceFlush { share } => {
-            format!("the device's flush stops commits: it is {} of one", format::percent(*share))
+        CommitStop::DeviceFlush { share, write_share } => {
+            format!("the device's {}", write_and_flush(*share, *write_share, ""))
         }
-        CommitStop::VirtualDisk { share } => {
-            format!(
-                "the virtual disk's flush stops commits, which its host answers: it is {} of one",
-                format::percent(*share)
-            )
+        CommitStop::VirtualDisk { share, write_share } => {
+            format!("the virtual disk's {}", write_and_flush(*share, *write_share, ", which its host answers"))
         }
         CommitStop::FileLock { own_files } => {
             format!(
@@ -78,7 +75,21 @@ fn stopped(stop: &CommitStop) -> String {
             )
         }
         CommitStop::MoreWriters => "nothing stops commits yet: more writers commit more often".to_string(),
-        CommitStop::Unknown => "what stops commits is unknown: no flush alone explains their time".to_string(),
+        CommitStop::Unknown => {
+            "what stops commits is unknown: no write and flush past the page cache explain their time".to_string()
+        }
+    }
+}
+
+/// `flush stops commits: it is 80% of one`, or the same of the write before it and the flush.
+fn write_and_flush(share: f64, write_share: Option<f64>, whose: &str) -> String {
+    let flush = format::percent(share);
+    match write_share {
+        None => format!("flush{whose} stops commits: it is {flush} of one"),
+        Some(write_share) => {
+            let both = format::percent(share + write_share);
+            format!("write and flush{whose} stop commits: they are {both} of one, the flush {flush}")
+        }
     }
 }
 

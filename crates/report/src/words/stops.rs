@@ -32,19 +32,30 @@ pub(super) struct StopWords {
 /// What stops commits.
 pub(crate) fn of_commits(stop: &CommitStop) -> StopBrief {
     match stop {
-        CommitStop::DeviceFlush { share } => {
-            StopBrief::of("the device's flush", format!(": {} of a commit", percent(*share)))
+        CommitStop::DeviceFlush { share, write_share } => write_and_flush("the device's", "", *share, *write_share),
+        CommitStop::VirtualDisk { share, write_share } => {
+            write_and_flush("the virtual disk's", ", which its host answers", *share, *write_share)
         }
-        CommitStop::VirtualDisk { share } => StopBrief::of(
-            "the virtual disk's flush",
-            format!(", which its host answers: {} of a commit", percent(*share)),
-        ),
         CommitStop::FileLock { own_files } => {
             let times = factor(own_files.interval.value);
             StopBrief::of("the file's lock", format!(": writers with files of their own commit {times} times as often"))
         }
         CommitStop::MoreWriters => StopBrief::of("nothing yet", ": more writers commit more often"),
-        CommitStop::Unknown => StopBrief::unknown("no flush alone explains the time of a commit"),
+        CommitStop::Unknown => StopBrief::unknown("no write and flush explain the time of a commit"),
+    }
+}
+
+/// The flush, or the write before it and the flush where only both are most of a commit.
+fn write_and_flush(whose: &str, answered: &str, share: f64, write_share: Option<f64>) -> StopBrief {
+    match write_share {
+        None => StopBrief::of(format!("{whose} flush"), format!("{answered}: {} of a commit", percent(share))),
+        Some(write_share) => {
+            let [both, flush] = [share + write_share, share].map(percent);
+            StopBrief::of(
+                format!("{whose} write and flush"),
+                format!("{answered}: {both} of a commit, the flush {flush}"),
+            )
+        }
     }
 }
 
@@ -681,8 +692,8 @@ mod tests {
         let own_files =
             RatioFinding { interval: Interval { value: 2.0, low: 1.8, high: 2.2 }, verdict: RatioVerdict::More };
         let of_commits = [
-            CommitStop::DeviceFlush { share: 0.8 },
-            CommitStop::VirtualDisk { share: 0.8 },
+            CommitStop::DeviceFlush { share: 0.8, write_share: None },
+            CommitStop::VirtualDisk { share: 0.4, write_share: Some(0.4) },
             CommitStop::FileLock { own_files },
             CommitStop::MoreWriters,
             CommitStop::Unknown,

@@ -15,10 +15,10 @@ const PUTS: Duration = Duration::from_secs(4);
 const NEEDS_US: f64 = 10_000.0;
 /// The pause between two puts by which the profile tells the 99th percentile: at most 500 a second.
 const PAUSE: Duration = Duration::from_millis(2);
-/// The words of the profile for the log while the store commits, but for the pauses; one run tells the mean of a flush. Its pauses are
-/// as long as etcd's between two flushes: behind a limit, who pauses waits less.
+/// The words of the profile for the log while the store commits, but for the pauses; one run tells the mean of a flush and its 99th
+/// percentile. Its pauses are as long as etcd's between two flushes: behind a limit, who pauses waits less.
 const RUN: &str = "run DIR --rw write --bs 2300 --iodepth 1 --cache buffered --fdatasync 1 --layout fallocated --size 64m \
-                   --engine sync --beside randwrite,bs=64k,iodepth=1,cache=both,fdatasync=1,thinktime=50ms --runtime 4s";
+                   --engine sync --beside randwrite,bs=64k,iodepth=1,cache=both,fdatasync=1,thinktime=50ms --runtime 8s";
 const STUDY: &str = "--for etcd --size 64m --budget 60s";
 
 /// The need of the profile that speaks of it.
@@ -50,25 +50,25 @@ fn beside(nature: Nature) {
     judge(LAB, figures, || {
         let before = etcd.put_for(PUTS, Duration::ZERO);
         let run = format!("{RUN} --thinktime {:.0}us", before.pause_us(PUTS));
-        let mean_us = number(&disk.halfpower(&run)["sync"]["latency_ns"]["mean"]) / 1e3;
-        let mean_of_etcd_us = before.and(&etcd.put_for(PUTS, Duration::ZERO)).mean_us();
+        let sync = &disk.halfpower(&run)["sync"]["latency_ns"];
+        let [mean_us, p99_us] = ["mean", "p99"].map(|key| number(&sync[key]) / 1e3);
+        let at_its_pace = before.and(&etcd.put_for(PUTS, Duration::ZERO));
+        let mean_of_etcd_us = at_its_pace.mean_us();
+        let (low_us, high_us) = at_its_pace.p99_us();
         let before = etcd.put_for(PUTS, PAUSE);
         let study = disk.studied(STUDY, "etcd.halfpower");
         let flushes = before.and(&etcd.put_for(PUTS, PAUSE));
         let needs = study["experiments"][0]["found"]["needs"].as_array().unwrap();
         let need = needs.iter().find(|need| need["what"] == NEED).unwrap();
-        let p99_us = number(&need["measured"]["value"]) * 1e3;
-        let (low_us, high_us) = flushes.p99_us();
+        let studied_us = number(&need["measured"]["value"]) * 1e3;
         let on_a_line_us = flushes.p99_us_on_a_line();
-        println!(
-            "mean {mean_us:.0} and {mean_of_etcd_us:.0} us, p99 {p99_us:.0} and {low_us:.0} to {high_us:.0} us, {on_a_line_us:.0}"
-        );
-        println!("{}", need["verdict"]);
+        println!("mean {mean_us:.0} and {mean_of_etcd_us:.0} us, p99 {p99_us:.0} and {low_us:.0} to {high_us:.0} us");
+        println!("at most 500 a second: p99 {studied_us:.0} and {on_a_line_us:.0} us, {}", need["verdict"]);
         let is_in_class = p99_us >= low_us * (1.0 - TOLERANCE) && p99_us <= high_us * (1.0 + TOLERANCE);
         Some(vec![
             mean_us / mean_of_etcd_us,
             right(is_met(need).map(|is_met| is_met == (on_a_line_us < NEEDS_US))),
-            right(p99_us.is_finite().then_some(is_in_class)),
+            right(Some(is_in_class)),
         ])
     });
 }
