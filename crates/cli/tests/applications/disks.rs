@@ -1,4 +1,5 @@
-//! Makes disks for databases: two behind the kernel's throttle, one with a slow flush, and the machine's own.
+//! Makes disks for databases: two behind the kernel's throttle, one with a slow flush, one that does one thing at a time, and the
+//! machine's own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,8 +19,9 @@ const THROTTLED_DISK: u64 = 2 * DISK;
 /// Reads or writes a second, and bytes a second either way.
 const REQUESTS: u64 = 500;
 const BYTES: u64 = 8_000_000;
-/// A disk in user space: requests side by side, microseconds and bytes a second of each, and microseconds of a flush.
+/// Disks in user space: requests side by side, microseconds and bytes a second of each, and microseconds of a flush.
 const SLOW_FLUSH: [&str; 4] = ["8", "100", "200000000", "12000"];
+const ONE_AT_A_TIME: [&str; 4] = ["1", "2000", "100000000", "2000"];
 
 /// What a disk is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub enum Nature {
     FewBytes,
     /// A flush takes 12 ms.
     SlowFlush,
+    /// It serves one request at a time, each in 2 ms and more, and a flush takes 2 ms.
+    OneAtATime,
     /// The disk of this build.
     Real,
 }
@@ -41,6 +45,7 @@ impl Nature {
             Self::FewRequests => "500 requests a second",
             Self::FewBytes => "8 MB/s",
             Self::SlowFlush => "a flush of 12 ms",
+            Self::OneAtATime => "one request at a time",
             Self::Real => "the real disk",
         }
     }
@@ -54,10 +59,9 @@ struct InUserSpace {
 }
 
 impl InUserSpace {
-    fn new() -> Result<Self, String> {
+    fn new([servers, fixed_us, rate, flush_us]: [&str; 4]) -> Result<Self, String> {
         // Below the target folder `lab/run` finds what a test that is stopped leaves.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let [servers, fixed_us, rate, flush_us] = SLOW_FLUSH;
         let mut python = Command::new("python3");
         python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/paced_disk.py")).arg(folder.path());
         python.arg(DISK.to_string()).args([servers, fixed_us, rate, flush_us]).stdin(Stdio::null());
@@ -155,7 +159,8 @@ impl Disk {
         let mut disk = Self { nature, throttle: None, mounted: None, below: None, own };
         disk.below = match nature {
             Nature::Real => return Ok(disk),
-            Nature::SlowFlush => Some(Below::InUserSpace(InUserSpace::new()?)),
+            Nature::SlowFlush => Some(Below::InUserSpace(InUserSpace::new(SLOW_FLUSH)?)),
+            Nature::OneAtATime => Some(Below::InUserSpace(InUserSpace::new(ONE_AT_A_TIME)?)),
             Nature::FewRequests | Nature::FewBytes => Some(Below::Throttled(Loop::new(THROTTLED_DISK)?)),
         };
         let below = disk.below.as_ref().expect("it was made");

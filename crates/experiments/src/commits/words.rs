@@ -66,7 +66,7 @@ fn stopped(stop: &CommitStop) -> String {
             format!("the device's {}", write_and_flush(*share, *write_share, ""))
         }
         CommitStop::VirtualDisk { share, write_share } => {
-            format!("the virtual disk's {}", write_and_flush(*share, *write_share, ", which its host answers"))
+            format!("the virtual disk's {}", write_and_flush(*share, *write_share, ", which its host answers,"))
         }
         CommitStop::FileLock { own_files } => {
             format!(

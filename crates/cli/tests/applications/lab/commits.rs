@@ -105,6 +105,12 @@ fn commits_and_reads_of_a_slow_flush_are_those_of_other_tools() {
 
 #[test]
 #[ignore = "lab: measures commits and reads beside pg_test_fsync and ioping"]
+fn commits_and_reads_one_at_a_time_are_those_of_other_tools() {
+    beside(Nature::OneAtATime);
+}
+
+#[test]
+#[ignore = "lab: measures commits and reads beside pg_test_fsync and ioping"]
 fn commits_and_reads_of_the_real_disk_are_those_of_other_tools() {
     beside(Nature::Real);
 }

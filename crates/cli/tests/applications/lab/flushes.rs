@@ -93,6 +93,12 @@ fn slow_flushes_are_those_of_etcd() {
 
 #[test]
 #[ignore = "lab: puts keys into etcd and measures flushes beside it"]
+fn flushes_one_at_a_time_are_those_of_etcd() {
+    beside(Nature::OneAtATime);
+}
+
+#[test]
+#[ignore = "lab: puts keys into etcd and measures flushes beside it"]
 fn flushes_of_the_real_disk_are_those_of_etcd() {
     beside(Nature::Real);
 }

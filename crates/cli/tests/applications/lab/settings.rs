@@ -90,6 +90,12 @@ fn commits_with_a_slow_flush_are_no_worse_with_what_is_advised() {
 
 #[test]
 #[ignore = "lab: runs pgbench with two configurations, in turns"]
+fn commits_one_at_a_time_are_no_worse_with_what_is_advised() {
+    judge_commits(Nature::OneAtATime);
+}
+
+#[test]
+#[ignore = "lab: runs pgbench with two configurations, in turns"]
 fn commits_on_the_real_disk_are_no_worse_with_what_is_advised() {
     judge_commits(Nature::Real);
 }
