@@ -184,6 +184,15 @@ fn what_a_commit_waits_for_is_named() {
     };
     assert!((share - 0.76).abs() < 0.01 && (mean_ns - 1_611_000.0).abs() < 10_000.0, "{share} {mean_ns}");
     assert!((gain_of_four - 3.08).abs() < 0.02 && together == 1.0, "{gain_of_four}");
+    let asks_for_another_device = |share| {
+        watch_findings(&watched(vec![commits(Wait::Flush, share)]), None).groups[0]
+            .advice
+            .contains(&WatchAdvice::FasterFlush)
+    };
+    assert!(
+        asks_for_another_device(0.76) && !asks_for_another_device(0.4),
+        "without its flush a commit takes 60% of its time"
+    );
     named(&watched(vec![commits(Wait::Journal, 0.8)]), "journal");
     // A disk that writes and flushes in the same time, and one where neither reaches what makes a cause.
     let WatchStop::Flush { write_ns, mean_ns, gain_of_four, .. } =

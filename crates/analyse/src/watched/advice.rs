@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::parts::{OperationGroup, WatchUse};
 use super::stop::{WatchStop, WatchUnknown};
+use super::thresholds::MOSTLY;
 use crate::Interval;
 
 /// Commits in one flush that advice speaks of.
@@ -91,8 +92,13 @@ pub(super) fn advice(stop: &WatchStop) -> Vec<WatchAdvice> {
         WatchStop::ProcessorQuota { file, .. } => vec![WatchAdvice::RaiseQuota { file: file.clone() }],
         WatchStop::OneProcessor { .. } => vec![WatchAdvice::MoreThreads],
         WatchStop::Processors { .. } => vec![WatchAdvice::MoreProcessors],
-        WatchStop::Flush { gain_of_four, .. } => {
-            vec![WatchAdvice::GroupCommit { together: TOGETHER, gain: *gain_of_four }, WatchAdvice::FasterFlush]
+        WatchStop::Flush { share, gain_of_four, .. } => {
+            let mut all = vec![WatchAdvice::GroupCommit { together: TOGETHER, gain: *gain_of_four }];
+            // Without the flush the write is left, and the time of the application.
+            if *share >= MOSTLY {
+                all.push(WatchAdvice::FasterFlush);
+            }
+            all
         }
         WatchStop::Journal { .. } => vec![WatchAdvice::JournalElsewhere],
         WatchStop::Writeback { .. } | WatchStop::DirtyPages { .. } => vec![WatchAdvice::EarlierWriteback],
