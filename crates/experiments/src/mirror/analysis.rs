@@ -207,12 +207,15 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// The result of reading both copies back.
+/// The result of reading both copies back. A request that failed is no wrong block: it compared nothing, and without it
+/// the copies are not known to be right either.
 fn verified(data: &ExperimentData) -> Option<VerifiedCopies> {
     let verified: Vec<&ExperimentCell> = data.cells.iter().filter(|cell| cell.workload.options.verify).collect();
-    let wrong_blocks: u64 = verified.iter().map(|cell| cell.finding.errors).sum();
+    let wrong = verified.iter().flat_map(|cell| &cell.records).map(|record| record.wrong_data());
+    let wrong_blocks = wrong.fold(0, u64::saturating_add);
     let moved = verified.iter().any(|cell| cell.finding.mbps.value > 0.0);
-    (wrong_blocks > 0 || moved).then_some(VerifiedCopies { wrong_blocks })
+    let is_whole = moved && verified.iter().all(|cell| cell.finding.errors == 0);
+    (wrong_blocks > 0 || is_whole).then_some(VerifiedCopies { wrong_blocks })
 }
 
 has_settings!(MirrorRow, requests: Requests);
@@ -284,8 +287,13 @@ mod tests {
         let mut nothing = verified.clone();
         nothing.iter_mut().for_each(|record| (record.bytes, record.ios) = (0, 0));
         assert_eq!(answer(&[nothing]), "No copy could be read or written.");
-        let mut wrong = verified;
+        let mut wrong = verified.clone();
         wrong[0].errors.insert("corrupt".to_string(), 3);
+        wrong[1].errors.insert("EIO".to_string(), 40);
         assert!(answer(&[wrong]).contains("3 BLOCKS WERE WRONG"));
+        let mut failed = verified;
+        failed[0].errors.insert("EIO".to_string(), 40);
+        let said = answer(&[failed]);
+        assert!(!said.contains("WRONG") && !said.contains("is right"), "{said}");
     }
 }
