@@ -322,6 +322,11 @@ mod tests {
         let answer = &findings.experiments[0].answer;
         assert!(answer.contains("less than 1 MiB at once: 40% are cut"), "{answer}");
         assert!(answer.contains("the driver is full"), "{answer}");
+        let quarters = found(&[workload(1024, 16, 0)], |_, _| {
+            Some(Anatomy { splits: 3000, block_requests: 4000, ..anatomy(ALONE, 1.0) })
+        });
+        let answer = &quarters.experiments[0].answer;
+        assert!(answer.contains("less than 1 MiB at once: a request is cut 3.0 times on the average"), "{answer}");
     }
 
     #[test]

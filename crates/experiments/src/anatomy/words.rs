@@ -87,7 +87,13 @@ fn place(phase: &str) -> &'static str {
 }
 
 fn cut(one: &CutRequests) -> String {
-    format!("The device takes less than {} at once: {} are cut.", size(one.bs_bytes), format::percent(one.share))
+    // A request in four parts was cut three times.
+    let cuts = if one.share > 1.0 {
+        format!("a request is cut {} times on the average", format::two_digits(one.share))
+    } else {
+        format!("{} are cut", format::percent(one.share))
+    };
+    format!("The device takes less than {} at once: {cuts}.", size(one.bs_bytes))
 }
 
 fn full(one: &ReturnedRequests) -> String {
