@@ -116,6 +116,9 @@ pub struct GroupCommit {
     pub writers: u32,
     /// Whether more writers were measured and took longer, so that this is the target's end and not the plan's.
     pub is_bounded: bool,
+    /// The next number measured, whose commits take longer; not every number between them need have been measured.
+    #[serde(skip)]
+    pub slower: Option<u32>,
     /// Their commits a second over those of one writer.
     pub times: RatioFinding,
     /// Commits in the time of a single writer's flush: about so many share one.
@@ -340,7 +343,8 @@ impl Commits {
         let alone = self.usual(1)?;
         let rows = self.by_writers();
         let is_within = |row: &&CommitRow| row.commit_ns_p50 as f64 <= TWICE * alone.median_ns();
-        let most = rows.iter().take_while(is_within).last()?;
+        let within = rows.iter().take_while(is_within).count();
+        let most = rows[..within].last()?;
         if rows.len() < 2 {
             return None;
         }
@@ -348,6 +352,7 @@ impl Commits {
         Some(GroupCommit {
             writers: most.writers,
             is_bounded: rows.iter().any(|row| row.writers > most.writers),
+            slower: rows.get(within).map(|row| row.writers),
             times: self.ratio(self.usual(most.writers)?, alone)?,
             share_a_flush: most.per_second.value * flush_ns / 1e9,
         })
@@ -533,6 +538,19 @@ mod tests {
         assert_eq!(short.figure, "1,000 commits a second");
         assert!(short.sentence.starts_with("By one writer, 8 KiB each; the device's flush stops commits"), "{short:?}");
         assert!(findings.experiments[0].pictures.iter().any(|picture| picture.title.contains("by writers")));
+    }
+
+    /// Where only 1 and 16 writers were measured, nothing is known of 2.
+    #[test]
+    fn the_writers_whose_commits_take_longer_are_those_that_were_measured() {
+        let usual = |writers, per_second| runs(Cache::Device, writers, fdatasync(), per_second);
+        let said = |records: &[Vec<Record>]| findings(&Environment::default(), records).experiments[0].answer.clone();
+        let chief = said(&[usual(1, 1_000.0), usual(16, 4_000.0)]);
+        assert!(chief.contains("16 writers at once more than double the time of a commit"), "{chief}");
+        let more = said(&[usual(1, 1_000.0), usual(2, 1_500.0), usual(16, 4_000.0)]);
+        assert!(more.contains("to 2 writers, of those tried (the next were 16), commit within twice"), "{more}");
+        let all = said(&[usual(1, 1_000.0), usual(2, 1_500.0), usual(4, 1_500.0)]);
+        assert!(all.contains("to 2 writers commit within twice"), "{all}");
     }
 
     #[test]

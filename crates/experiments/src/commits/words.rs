@@ -98,20 +98,16 @@ fn together(stop: &CommitStop) -> String {
 }
 
 fn group(found: &GroupCommit) -> String {
-    let GroupCommit { writers, is_bounded, times: gain, share_a_flush } = found;
+    let GroupCommit { writers, slower, times: gain, share_a_flush, .. } = *found;
     let sharing = format!("about {} share a flush", format::two_digits(share_a_flush.max(1.0)));
-    match (*writers, *is_bounded) {
-        (1, _) => "more than one writer at once at least doubles the time of a commit".to_string(),
-        (some, true) => {
-            format!("up to {some} writers commit within twice the time of one, {} as often: {sharing}", times(gain))
-        }
-        (some, false) => {
-            format!(
-                "{some} writers, the most tried, commit within twice the time of one, {} as often: {sharing}",
-                times(gain)
-            )
-        }
-    }
+    let who = match (writers, slower) {
+        (1, Some(slower)) => return format!("{slower} writers at once more than double the time of a commit"),
+        // The numbers of the plan are powers of two.
+        (_, Some(slower)) if slower <= 2 * writers => format!("up to {writers} writers"),
+        (_, Some(slower)) => format!("up to {writers} writers, of those tried (the next were {slower}),"),
+        (_, None) => format!("{writers} writers, the most tried,"),
+    };
+    format!("{who} commit within twice the time of one, {} as often: {sharing}", times(&gain))
 }
 
 /// A row's rate and times: `8 KiB, 1 at a time: 5,669 commits a second (p50 176 µs, p99 240 µs, p99.9 1.2 ms)`.
