@@ -7,7 +7,7 @@ use crate::picture::{Axis, Line, Picture, PictureKind, Point};
 use crate::ratio::{RatioFinding, Scale};
 
 /// Share of the summed rates alone from which each member or host is considered unlimited by the others.
-const SCALES: f64 = 0.95;
+pub(crate) const SCALES: f64 = 0.95;
 
 /// `n` members or hosts at once, in one pattern and direction.
 #[derive(Debug, Clone, Copy)]

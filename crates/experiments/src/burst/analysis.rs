@@ -5,6 +5,7 @@ use halfpower_analyse::{ExperimentCell, Interval, LinkCeiling};
 use halfpower_spec::{InOrder, JsonSchema, Pattern};
 use serde::Serialize;
 
+use crate::at_once::SCALES;
 use crate::data::ExperimentData;
 use crate::ratio::{RatioFinding, Scale};
 
@@ -279,7 +280,9 @@ fn together(data: &ExperimentData, scale: &Scale, rows: &[BurstRow]) -> Option<M
         data.sound().filter(|cell| is_again(cell)).find(alike)
     };
     let times = scale.times(&[of(best.n)?], &[of(1)?])?;
-    let shared = times.is_known() && times.interval.high < f64::from(best.n);
+    // A lack that is sure, but too small to matter, is no shared limit.
+    let Interval { value, high, .. } = times.interval;
+    let shared = times.is_known() && high < f64::from(best.n) && value < SCALES * f64::from(best.n);
     Some(MembersTogether { n: best.n, times, shared })
 }
 
@@ -474,6 +477,30 @@ mod tests {
         assert!(answer.contains("MB/s (1 MiB, 8 deep): so much gets through"), "{answer}");
         let (_, seen_with) = answer.split_once("what new ones do (").unwrap();
         assert!(seen_with.starts_with("64 KiB, 2 deep)"), "{answer}");
+    }
+
+    /// Members that get nearly as much together as alone share nothing that stops them, however sure the runs are.
+    #[test]
+    fn members_share_a_limit_only_where_much_is_lacking() {
+        let alike = |members: u32, mbps: f64, noise: f64| {
+            let mut workload = workload(Blocks::Same, 1024, 8, 0);
+            workload.options.members = members;
+            let run = |repeat: u32| {
+                let rate = mbps * 1e6 * (1.0 + noise * (f64::from(repeat) - 1.0));
+                let mut record = record_at(&disk(""), workload, repeat, Pass::Plain, rate);
+                record.run.experiment = Some(Experiment::Burst);
+                record
+            };
+            (0..3).map(run).collect::<Vec<Record>>()
+        };
+        let said = |mbps| {
+            let records = [alike(1, 100.0, 0.0002), alike(4, mbps, -0.0002)].concat();
+            findings_of(&records).experiments[0].answer.clone()
+        };
+        let scales = said(396.0);
+        assert!(scales.contains("4 members together get 3.96 times"), "{scales}");
+        assert!(!scales.contains("share what stops them"), "{scales}");
+        assert!(said(200.0).contains("so they share what stops them"), "{}", said(200.0));
     }
 
     /// Sequential reads almost reach the rate of rereads, so controller and link are the bottleneck. The report says how
