@@ -116,7 +116,11 @@ fn requests(number: f64) -> String {
 
 /// Bytes in decimal units, as limits are sold.
 fn bytes(number: f64) -> String {
-    if number >= 1e9 { format!("{:.2} GB", number / 1e9) } else { format!("{:.1} MB", number / 1e6) }
+    match number {
+        number if number >= 1e9 => format!("{:.2} GB", number / 1e9),
+        number if number >= 999_500.0 => format!("{:.1} MB", number / 1e6),
+        number => format!("{:.0} kB", number / 1e3),
+    }
 }
 
 /// Approximate number of points in a line.
@@ -152,6 +156,7 @@ fn line(cell: &ExperimentCell) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::analysis::LimitSlices;
     use super::*;
 
     fn limit(counts: LimitCounts, mbps: Interval) -> LimitFinding {
@@ -185,5 +190,17 @@ mod tests {
         assert_eq!(wide.figure, "not decided, 80.0 to 320 MB/s");
         let wide = of_direction(&limit(LimitCounts::Bytes, Interval { value: 200.0, low: 80.0, high: 320.0 }));
         assert!(wide.starts_with("a limit on bytes sustains reads of not decided, 80.0 MB/s to 320 MB/s"), "{wide}");
+    }
+
+    /// A limit of 1 MB/s grants 20 kB in slices of 20 ms.
+    #[test]
+    fn the_slices_of_a_low_limit_are_told_in_kilobytes() {
+        let slices = |bytes| {
+            let slices = Some(LimitSlices { every_ms: 20.0, bytes });
+            let limit = LimitFinding { slices, ..limit(LimitCounts::Bytes, Interval::exact(bytes * 50.0 / 1e6)) };
+            of_direction(&limit)
+        };
+        assert!(slices(20_000.0).contains("in slices of 20 kB every 20 ms"), "{}", slices(20_000.0));
+        assert!(slices(999_600.0).contains("in slices of 1.0 MB every 20 ms"), "{}", slices(999_600.0));
     }
 }
