@@ -64,7 +64,7 @@ pub enum ZonesAnswer {
 }
 
 /// Ratio of the slowest band to the fastest from which their difference does not matter, even if it is beyond noise.
-const ALIKE: f64 = 0.9;
+pub(super) const ALIKE: f64 = 0.9;
 
 pub(crate) fn analyse(data: &ExperimentData) -> (Rows, ZonesAnswer) {
     let places = places(data);

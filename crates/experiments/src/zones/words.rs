@@ -3,7 +3,7 @@
 use halfpower_analyse::{ExperimentCell, Interval};
 use halfpower_spec::format;
 
-use super::analysis::{Rows, ZoneRow, ZonesAnswer, places};
+use super::analysis::{ALIKE, Rows, ZoneRow, ZonesAnswer, places};
 use crate::answer::{ShortAnswer, Told};
 use crate::data::ExperimentData;
 use crate::picture::{Axis, Line, Picture, PictureKind, Point};
@@ -39,7 +39,9 @@ fn short(found: &ZonesAnswer) -> Option<ShortAnswer> {
         }
         ZonesAnswer::Bands { bands, first_mbps, last_mbps } => {
             let [first, last] = [first_mbps, last_mbps].map(format::mbps);
-            let advice = if last_mbps < first_mbps { ": what must be fast belongs to the beginning" } else { "" };
+            // Where the middle alone differs, the ends may be as fast as each other.
+            let is_slower = last_mbps < ALIKE * first_mbps;
+            let advice = if is_slower { ": what must be fast belongs to the beginning" } else { "" };
             let text = format!("The target gives {first} at the beginning and {last} at the end{advice}.");
             ShortAnswer::new(format!("{bands} bands"), text)
         }
@@ -114,5 +116,12 @@ mod tests {
             short(&ZonesAnswer::Bands { bands: 4, first_mbps: 24.0, last_mbps: 12.0 }).unwrap().figure,
             "4 bands"
         );
+    }
+
+    #[test]
+    fn the_beginning_is_recommended_only_where_the_end_is_clearly_slower() {
+        let of = |last_mbps| short(&ZonesAnswer::Bands { bands: 3, first_mbps: 100.0, last_mbps }).unwrap().sentence;
+        assert!(of(60.0).ends_with("at the end: what must be fast belongs to the beginning."), "{}", of(60.0));
+        assert!(of(99.0).ends_with("at the end."), "{}", of(99.0));
     }
 }
