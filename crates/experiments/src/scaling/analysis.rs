@@ -251,11 +251,9 @@ pub(super) fn costs(data: &ExperimentData, rw: Direction) -> Vec<MemberCost> {
         let (large_us, small_us) = large.finding.charged_us.zip(small.finding.charged_us)?;
         let us_per_kib = (large_us - small_us) / (kib(large) - kib(small));
         let fixed_us = small_us - us_per_kib * kib(small);
-        (kib(large) > kib(small) && small_us > 0.0 && us_per_kib >= 0.0).then_some(MemberCost {
-            n,
-            fixed_us,
-            us_per_kib,
-        })
+        // A line that begins below zero is none of a cost.
+        let is_cost = small_us > 0.0 && fixed_us >= 0.0 && us_per_kib >= 0.0;
+        (kib(large) > kib(small) && is_cost).then_some(MemberCost { n, fixed_us, us_per_kib })
     };
     let mut costs: Vec<MemberCost> = of(Pattern::Sequential).filter_map(line).collect();
     costs.order_by_key(|cost| cost.n);
@@ -354,6 +352,29 @@ mod tests {
         assert!(note.starts_with("1 of 3 cells is above what the path is known to let through"), "{note}");
         let within = analyse(&question, &environment, &records(&[31.2, 62.0, 93.0], 3, 0.0));
         assert_eq!((within.rows.scaling.scaling.len(), within.experiments[0].notes.len()), (3, 0));
+    }
+
+    /// A request of 64 KiB that costs more than 16 of 4 KiB leaves nothing for the request itself.
+    #[test]
+    fn a_request_never_costs_less_than_nothing() {
+        let said = |large_us: u64| {
+            let mut records = Vec::new();
+            for members in [1, 2] {
+                let volume_layout = (members > 1).then_some(VolumeLayout::Each);
+                let options = WorkloadOptions { members, volume_layout, ..WorkloadOptions::default() };
+                for (rw, bs_kib, us) in [(Rw::Randread, 4, 5), (Rw::Read, 64, large_us)] {
+                    let workload = Workload { options, ..crate::built::workload(rw, Cache::Device, bs_kib, 8) };
+                    let mut record = record_at(&disk(""), workload, 0, Pass::Plain, 25e6 * f64::from(members));
+                    record.run.experiment = Some(Experiment::Scaling);
+                    (record.cpu.user_ns, record.cpu.system_ns) = (record.cpu.ios * us * 1000, 0);
+                    records.push(record);
+                }
+            }
+            let question = Question { experiments: vec![Experiment::Scaling], ..Question::about("d") };
+            analyse(&question, &Environment::default(), &records).experiments[0].answer.clone()
+        };
+        assert!(said(65).contains("A read costs the processor 1.0 µs and 1.0 µs a KiB"), "{}", said(65));
+        assert!(!said(95).contains("costs the processor"), "{}", said(95));
     }
 
     #[test]
