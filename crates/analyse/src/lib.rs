@@ -116,7 +116,7 @@ pub use limits::limits;
 pub use mean::{mean, median, some_mean};
 pub use met_limit::{MetLimit, Most, met_limit};
 pub use path::{path_peak, peak};
-pub use percentiles::{Percentiles, percentiles};
+pub use percentiles::{Percentiles, is_borne, percentiles};
 pub use predicted::{
     PredictBasis, PredictFindings, PredictNote, PredictedFlush, PredictedProcessors, WithoutComputing, predict_findings,
 };

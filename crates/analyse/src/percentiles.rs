@@ -31,7 +31,7 @@ impl Percentiles {
 }
 
 /// Whether enough of so many requests lie beyond a percentile.
-fn is_borne(requests: u64, share: f64) -> bool {
+pub fn is_borne(requests: u64, share: f64) -> bool {
     requests as f64 * (1.0 - share) >= FEWEST_BEYOND * (1.0 - f64::EPSILON * 1e4)
 }
 

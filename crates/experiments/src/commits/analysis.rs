@@ -47,6 +47,9 @@ pub struct CommitRow {
     pub commit_ns_p99: u64,
     /// 99.9th percentile of that time.
     pub commit_ns_p999: u64,
+    /// Commits behind these percentiles.
+    #[serde(skip)]
+    pub commits: u64,
     /// Median time of the flush alone, as the mean over runs; `null` if the write itself is durable.
     pub flush_ns_p50: Option<f64>,
     /// Runs behind it.
@@ -276,6 +279,7 @@ impl CommitCell {
             commit_ns_p50: self.times.quantile_ns(0.5),
             commit_ns_p99: self.times.quantile_ns(0.99),
             commit_ns_p999: self.times.quantile_ns(0.999),
+            commits: self.times.count(),
             flush_ns_p50: self.flush_ns(),
             runs: self.rates.len(),
         }
@@ -609,6 +613,20 @@ mod tests {
             record.cpu.user_ns = record.cpu.ios * 1_000_000;
         }
         assert_eq!(stop(direct).0, CommitStop::Unknown);
+    }
+
+    /// Of 300 commits, the longest would be both their 99.9th percentile and no more than one commit.
+    #[test]
+    fn the_rarest_commits_are_told_only_of_enough_of_them() {
+        let usual = |writers, per_second| runs(Cache::Device, writers, fdatasync(), per_second);
+        let found = findings(&Environment::default(), &[usual(1, 100.0), usual(16, 8_200.0)]);
+        let said = &found.experiments[0].answer;
+        let (alone, together) = said.split_once("16 together: ").unwrap();
+        assert!(alone.contains("p99 ") && !alone.contains("p99.9"), "{said}");
+        assert!(together.contains("p99.9 "), "{said}");
+        let picture = found.experiments[0].pictures.iter().find(|one| one.title.starts_with("Time of a commit"));
+        let points: Vec<usize> = picture.unwrap().lines.iter().map(|line| line.points.len()).collect();
+        assert_eq!(points, [2, 2, 1]);
     }
 
     #[test]

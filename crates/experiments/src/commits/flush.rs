@@ -85,6 +85,7 @@ mod tests {
             commit_ns_p50: 0,
             commit_ns_p99: 0,
             commit_ns_p999: 0,
+            commits: 0,
             flush_ns_p50: Some(flush_ns_p50),
             runs: 3,
         }

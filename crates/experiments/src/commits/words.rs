@@ -1,7 +1,7 @@
 //! Says what `commits` asks, what it found and what the papers saw; draws commits and their times by writers, means and
 //! size.
 
-use halfpower_analyse::{Interval, Sureness};
+use halfpower_analyse::{Interval, Sureness, is_borne};
 use halfpower_spec::{FlushCall, InOrder, Layout, cache_word, format};
 
 use super::analysis::{
@@ -110,15 +110,17 @@ fn group(found: &GroupCommit) -> String {
     format!("{who} commit within twice the time of one, {} as often: {sharing}", times(&gain))
 }
 
-/// A row's rate and times: `8 KiB, 1 at a time: 5,669 commits a second (p50 176 µs, p99 240 µs, p99.9 1.2 ms)`.
+/// A row's rate and times: `8 KiB, 1 at a time: 5,669 commits a second (p50 176 µs, p99 240 µs, p99.9 1.2 ms)`; of few
+/// commits without the last, which would be their longest.
 fn rate(row: &CommitRow) -> String {
     let CommitRow { writers, bs_bytes, commit_ns_p50, commit_ns_p99, commit_ns_p999, .. } = row;
     let [p50, p99, p999] = [*commit_ns_p50, *commit_ns_p99, *commit_ns_p999].map(|ns| format::time_ns(ns as f64));
+    let rarest = if is_borne(row.commits, 0.999) { format!(", p99.9 {p999}") } else { String::new() };
     let how = if *writers == 1 { "1 at a time".to_string() } else { format!("{writers} together") };
     let Interval { value, low, high } = row.per_second;
     let [value, low, high] = [value, low.max(0.0), high].map(format::number);
     let commits = if is_known(row) { value } else { format!("{NOT_DECIDED}, {low} to {high}") };
-    format!("{}, {how}: {commits} commits a second (p50 {p50}, p99 {p99}, p99.9 {p999})", size(*bs_bytes))
+    format!("{}, {how}: {commits} commits a second (p50 {p50}, p99 {p99}{rarest})", size(*bs_bytes))
 }
 
 /// A means as programs write it: `direct O_DSYNC`, `buffered fdatasync`.
@@ -203,21 +205,23 @@ fn by_writers(rows: &Rows) -> Option<Picture> {
     picture(title, PictureKind::Lines, (Axis::log("Writers"), Axis::log("Commits a second")), lines)
 }
 
-/// Percentiles of the usual means' commits by writers.
+/// Percentiles of the usual means' commits by writers, the highest where enough commits bear it.
 fn times_by_writers(rows: &[CommitRow]) -> Option<Picture> {
-    let line = |name: &str, of: fn(&CommitRow) -> u64| {
+    let line = |name: &str, rows: &[CommitRow], of: fn(&CommitRow) -> u64| {
         let us = |row: &CommitRow| Interval::exact(of(row) as f64 / 1e3);
         let point = |row: &CommitRow| Point::at(row.writers.into(), row.writers.to_string(), us(row));
         Line { name: name.to_string(), points: rows.iter().map(point).collect() }
     };
+    let enough: Vec<CommitRow> = rows.iter().filter(|row| is_borne(row.commits, 0.999)).copied().collect();
     let lines = match rows.len() {
         0 | 1 => Vec::new(),
         _ => vec![
-            line("p50", |row| row.commit_ns_p50),
-            line("p99", |row| row.commit_ns_p99),
-            line("p99.9", |row| row.commit_ns_p999),
+            line("p50", rows, |row| row.commit_ns_p50),
+            line("p99", rows, |row| row.commit_ns_p99),
+            line("p99.9", &enough, |row| row.commit_ns_p999),
         ],
     };
+    let lines = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
     let title = "Time of a commit by writers".to_string();
     picture(title, PictureKind::Lines, (Axis::log("Writers"), Axis::log("µs")), lines)
 }
