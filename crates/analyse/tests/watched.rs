@@ -421,6 +421,14 @@ fn counters_alone_give_the_best_answer_that_they_can() {
     let mut little = base();
     little.pressure = vec![pressure("io", 0.03)];
     no_limit(&little, "itself");
+    // Who waits for requests of libaio counts as waiting for I/O nowhere, while the disk reads for it all the time.
+    let mut of_libaio = little.clone();
+    of_libaio.disks[0].reads = DeviceRequests { ios: 540_000, ..DeviceRequests::default() };
+    let WatchStop::NotKnown { why } = named(&of_libaio, "not-known") else { panic!() };
+    assert!(matches!(why, WatchUnknown::NotTraced { busy_share: Some(_) }), "{why:?}");
+    // Writes may be those of the page cache, which it does not wait for.
+    of_libaio.disks[0].writes = DeviceRequests { ios: 5_400_000, ..DeviceRequests::default() };
+    no_limit(&of_libaio, "itself");
     // The last second is cut by the end of the watch.
     let mut cut = little.clone();
     cut.span_ns -= 500_000_000;

@@ -1,8 +1,12 @@
 //! Decides what stops an application of which counters alone are known.
 
+use halfpower_record::DeviceUse;
+
 use super::scene::{Scene, depth_while_busy};
 use super::stop::{WatchStop, WatchUnknown};
-use super::thresholds::{ASKS_ALWAYS, HELD, LITTLE, MEMORY_PRESSURE, MOSTLY, SHORTEST_TRACE_NS, STOLEN, WAITED};
+use super::thresholds::{
+    ASKS_ALWAYS, ASKS_ENOUGH, HELD, LITTLE, MEMORY_PRESSURE, MOSTLY, SHORTEST_TRACE_NS, STOLEN, WAITED,
+};
 use crate::mean::quotient;
 
 /// Share of the time that tasks wait for I/O, up to which storage does not limit them.
@@ -44,7 +48,8 @@ pub(super) fn stop(scene: &Scene<'_>, others_bytes_share: Option<f64>) -> WatchS
         let file = scene.memory_limit();
         return WatchStop::Memory { pressure_share, paging_share: None, read_again_share: None, file };
     }
-    if let Some(busy_share) = waits.filter(|share| *share < LITTLE_WAITING) {
+    let seldom = waits.filter(|share| *share < LITTLE_WAITING);
+    if let Some(busy_share) = seldom.filter(|_| !is_read_from(scene, others_bytes_share)) {
         return WatchStop::Itself { busy_share, most_gain: 1.0 / (1.0 - busy_share) };
     }
     own_depth(scene, others_bytes_share, waits).unwrap_or_else(|| WatchStop::NotKnown {
@@ -62,6 +67,15 @@ fn waiting_share(scene: &Scene<'_>) -> Option<f64> {
         (Some(share), None) | (None, Some(share)) => Some(share.min(1.0)),
         (None, None) => None,
     }
+}
+
+/// Whether a disk reads for the application half of the time. It may then wait all the same: kernels do not count who
+/// waits for requests of libaio, and older ones of io_uring.
+fn is_read_from(scene: &Scene<'_>, others_bytes_share: Option<f64>) -> bool {
+    let reads = |disk: &DeviceUse| quotient(disk.reads.ios as f64, disk.reads.ios as f64 + disk.writes.ios as f64);
+    let is_its_own = others_bytes_share.is_some_and(|share| share <= 1.0 - MOSTLY);
+    let reads_much = |disk: &DeviceUse| disk.busy_share() >= ASKS_ENOUGH && reads(disk) >= MOSTLY;
+    is_its_own && scene.busiest(&[]).is_some_and(reads_much)
 }
 
 /// One read at a time on a disk that nobody else uses.
