@@ -232,6 +232,21 @@ fn marks_match(figure: &Value, comparison: &Comparison, findings: [&Findings; 2]
     }
 }
 
+/// The note says that a question mark is beside what others may have caused: on the page, too.
+#[test]
+fn a_change_that_others_may_have_caused_has_its_mark_on_the_page() {
+    let studies = studies();
+    let [in_a, in_b] = [0, 1].map(|at: usize| halfpower_experiments::StudyFindings::from(studies[at].0.clone()));
+    let mut comparison = compared(&studies);
+    for cell in &mut comparison.cells {
+        (cell.mbps.certain, cell.mbps.different, cell.mbps.others_used_the_disk) = (false, false, true);
+    }
+    let mut page = Vec::new();
+    halfpower_report::compare_html(std::slice::from_ref(&comparison), &[&in_a, &in_b], &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("% ?</span>"), "no mark among the common cells");
+}
+
 #[test]
 #[ignore = "gate: a browser draws the page"]
 fn both_studies_are_drawn_at_any_width_light_and_dark() {

@@ -7,6 +7,7 @@ use halfpower_analyse::{
 use halfpower_spec::format::precise_size;
 use maud::{Markup, html};
 
+use super::terminal::mark;
 use crate::html::format::{UNKNOWN, ends, heading, number, wide};
 use crate::words;
 use crate::words::compare::signed;
@@ -15,10 +16,7 @@ pub(super) fn changed(change: Option<Change>) -> Markup {
     match change {
         Some(change) => html! {
             td.number {
-                span.different[change.different] {
-                    (signed(change.percent))
-                    @if change.different { " *" } @else if change.is_certain_but_small() { " <" }
-                }
+                span.different[change.different] { (signed(change.percent)) (mark(&change)) }
                 @if let Some((low, high)) = change.interval() { small { (signed(low)) " to " (signed(high)) } }
             }
         },

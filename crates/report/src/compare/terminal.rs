@@ -342,7 +342,8 @@ pub(super) fn narrow(change: &Change) -> String {
     format!("{}{half}{}", signed(change.percent), mark(change))
 }
 
-fn mark(change: &Change) -> &'static str {
+/// The mark of a change, to follow it.
+pub(super) fn mark(change: &Change) -> &'static str {
     match change {
         change if change.different => DIFFERENT,
         change if change.is_certain_but_small() => SMALL,
