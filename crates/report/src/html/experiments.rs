@@ -58,17 +58,19 @@ fn figure(name: &str, at: usize, picture: &Picture) -> Markup {
 
 /// One row per position on the horizontal axis, one column per line.
 fn table(picture: &Picture) -> Markup {
-    let mut labels: Vec<(&str, f64)> = Vec::new();
-    for Point { label, x, .. } in picture.lines.iter().flat_map(|line| &line.points) {
-        if !labels.iter().any(|(known, _)| known == label) {
-            labels.push((label, *x));
+    let is_by_place = is_by_place(picture);
+    let is_there = |one: &Point, other: &Point| one.label == other.label && (!is_by_place || one.x == other.x);
+    let mut places: Vec<&Point> = Vec::new();
+    for point in picture.lines.iter().flat_map(|line| &line.points) {
+        if !places.iter().any(|known| is_there(known, point)) {
+            places.push(point);
         }
     }
     if picture.kind == PictureKind::Lines {
-        labels.order_by(|one, other| one.1.total_cmp(&other.1));
+        places.order_by(|one, other| one.x.total_cmp(&other.x));
     }
-    let value = |line: &Line, label: &str| {
-        let point = line.points.iter().find(|point| point.label == label);
+    let value = |line: &Line, place: &Point| {
+        let point = line.points.iter().find(|point| is_there(point, place));
         point.map_or_else(|| UNKNOWN.to_string(), |point| number(point.y))
     };
     let columns = html! {
@@ -77,13 +79,46 @@ fn table(picture: &Picture) -> Markup {
     };
     let body = html! {
         tbody {
-            @for (label, _) in &labels {
+            @for place in &places {
                 tr {
-                    th scope="row" { (label) }
-                    @for line in &picture.lines { td.number { (value(line, label)) } }
+                    th scope="row" { (place.label) }
+                    @for line in &picture.lines { td.number { (value(line, place)) } }
                 }
             }
         }
     };
     scrolling_table(&format!("{}, {}", picture.title, picture.y.title), columns, body)
+}
+
+/// Whether the positions of a line have labels in common, which are rounded: then each position has a row of its own.
+fn is_by_place(picture: &Picture) -> bool {
+    let is_again = |one: &Point, other: &Point| one.label == other.label && one.x != other.x;
+    let repeats = |line: &Line| line.points.iter().any(|one| line.points.iter().any(|other| is_again(one, other)));
+    picture.kind == PictureKind::Lines && picture.lines.iter().any(repeats)
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_analyse::Interval;
+    use halfpower_experiments::Axis;
+
+    use super::*;
+
+    /// The places of `zones` on a stick of 17 GiB are half a GiB apart, and from 10 GiB on their names are whole.
+    #[test]
+    fn positions_whose_names_are_rounded_alike_have_a_row_each() {
+        let point = |(x, label, mbps): (f64, &str, f64)| Point::at(x, label, Interval::exact(mbps));
+        let line = |name: &str, points: &[(f64, &str, f64)]| Line {
+            name: name.to_string(),
+            points: points.iter().copied().map(point).collect(),
+        };
+        let measured = line("measured", &[(9.5, "9.5 GiB", 21.0), (10.6, "11 GiB", 22.0), (11.1, "11 GiB", 23.0)]);
+        let bands = line("bands", &[(9.5, "9.5 GiB", 24.0), (11.1, "11 GiB", 25.0)]);
+        let (kind, axes) = (PictureKind::Lines, || Axis::even("x"));
+        let picture = Picture { title: String::new(), kind, x: axes(), y: axes(), lines: vec![measured, bands] };
+        let shown = table(&picture).into_string();
+        let has = |cells: &str| assert!(shown.contains(cells), "{cells}: {shown}");
+        has("11 GiB</th><td class=\"number\">22.0</td><td class=\"number\">\u{2013}</td>");
+        has("11 GiB</th><td class=\"number\">23.0</td><td class=\"number\">25.0</td>");
+    }
 }
