@@ -31,8 +31,14 @@ impl LinearScale {
         let power = 10f64.powf((self.top / TICKS).log10().floor());
         let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * power);
         let step = steps.into_iter().find(|step| self.top / step <= TICKS).unwrap_or(10.0 * power);
-        (0..).map(|count| f64::from(count) * step).take_while(|value| *value <= self.top * (1.0 + 1e-9)).collect()
+        let ticks = (0..).map(|count| f64::from(count) * step).take_while(|value| *value <= self.top * (1.0 + 1e-9));
+        ticks.map(as_written).collect()
     }
+}
+
+/// The value that is meant: three times 0.2 is a little more than 0.6, and a label would show all its digits.
+fn as_written(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
 }
 
 /// Margin of a logarithmic axis at either end, as a factor.
@@ -78,6 +84,9 @@ mod tests {
         assert_eq!(LinearScale { top: 917.0 }.ticks(), [0.0, 200.0, 400.0, 600.0, 800.0]);
         assert_eq!(LinearScale { top: 25.0 }.ticks(), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0]);
         assert_eq!(LinearScale { top: 0.3 }.ticks().len(), 4);
+        // The labels of a path that is slower than 1 MB/s.
+        let labels: Vec<String> = LinearScale { top: 0.7 }.ticks().iter().map(f64::to_string).collect();
+        assert_eq!(labels, ["0", "0.2", "0.4", "0.6"]);
         assert_eq!(LinearScale::up_to(0.0).top, 1.0);
     }
 
