@@ -41,6 +41,10 @@ fn dd_reads_and_writes_a_file_and_never_writes_to_a_device() {
     assert!(device.contains("dd if=/dev/sdz of=/dev/null") && !device.contains("of=/dev/sdz"));
     let simulated = page(|findings| findings.target = "sim:fixed=80us".into());
     assert!(!simulated.contains("dd if="));
+    // Four threads of one request each are not what dd does.
+    let threads = page(|findings| findings.cells.iter_mut().for_each(|cell| cell.settings.threads = 4));
+    assert!(folder.contains(" was measured so\n") && !threads.contains("was measured so"));
+    assert!(threads.contains("# dd keeps one request outstanding, so it stays below this"));
 }
 
 #[test]

@@ -41,11 +41,11 @@ fn kib(bytes: u64) -> u64 {
     bytes.div_ceil(1024)
 }
 
-/// The cell of this advice's path with this block size and depth.
-fn cell<'a>(advice: &Advice, findings: &'a Findings, bs_bytes: u64, iodepth: u32) -> Option<&'a CellFinding> {
+/// The cell of this advice's path with this block size and one request outstanding; several threads would have one each.
+fn one_at_a_time<'a>(advice: &Advice, findings: &'a Findings, bs_bytes: u64) -> Option<&'a CellFinding> {
     let path = (advice.pattern, advice.rw, advice.settings.cache);
-    let at = |c: &&CellFinding| (c.pattern, c.rw, c.cache) == path && (c.bs_bytes, c.iodepth) == (bs_bytes, iodepth);
-    findings.cells.iter().find(at)
+    let at = |c: &&CellFinding| (c.pattern, c.rw, c.cache) == path && (c.bs_bytes, c.iodepth) == (bs_bytes, 1);
+    findings.cells.iter().filter(at).find(|c| c.threads <= 1)
 }
 
 /// A dd command. dd copies sequentially with one request outstanding; the text says so if the advice is deeper.
@@ -73,7 +73,7 @@ fn dd(advice: &Advice, findings: &Findings) -> Option<String> {
             format!("dd if=/dev/zero of={} bs={bytes} count={count}{flags} status=progress", shell_word(&file))
         }
     };
-    let alone = cell(advice, findings, bytes, 1).filter(|_| settings.total_depth() > 1);
+    let alone = one_at_a_time(advice, findings, bytes).filter(|_| settings.total_depth() > 1);
     let caution = match alone {
         Some(one) => format!("# dd keeps one request outstanding: {} was measured so\n", mbps(one.mbps.value)),
         None if settings.total_depth() > 1 => {
