@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use halfpower_analyse::{Advice, CellFinding, Findings, StudyState};
 use halfpower_spec::format::{precise_time_us, whole_percent};
-use halfpower_spec::{EngineName, Workload, is_unseen};
+use halfpower_spec::{EngineName, Pattern, Workload, is_unseen};
 use maud::{Markup, html};
 
 use crate::html::fold::Fold;
@@ -124,8 +124,15 @@ pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>
         (false, _) => format!("; for a file instead of a folder: filename=\ndirectory={target}"),
     };
     let mut job = format!("[{}]\n{place}\n", settings.rw);
+    // In a folder each job has a file of its own, and sequential jobs of a device would all begin at its first byte.
+    let parts = if device && settings.rw.pattern() != Pattern::Sequential { 1 } else { numjobs.max(1) };
     if let Some(bytes) = span_bytes.filter(|bytes| *bytes > 0) {
-        let _ = writeln!(job, "size={bytes}");
+        let blocks = bytes / u64::from(parts) / settings.bs.0.max(1);
+        let part = if parts == 1 { bytes } else { blocks.max(1) * settings.bs.0 };
+        let _ = writeln!(job, "size={part}");
+        if device && parts > 1 {
+            let _ = writeln!(job, "offset_increment={part}");
+        }
     }
     let _ = writeln!(job, "ioengine={engine}\nrw={}\nbs={}\niodepth={iodepth}", settings.rw, settings.bs.0);
     let _ = writeln!(job, "numjobs={numjobs}\ndirect={}", u8::from(settings.cache.direct()));
@@ -143,7 +150,7 @@ pub(crate) fn fio_job(settings: &Workload, target: &str, span_bytes: Option<u64>
 mod tests {
     use super::*;
     use halfpower_analyse::{CellSettings, FastestCell};
-    use halfpower_spec::{Bytes, Cache, Direction, Pattern, Rw};
+    use halfpower_spec::{Bytes, Cache, Direction, Rw};
 
     fn advised(engine: EngineName, rw: Rw, cache: Cache) -> Advice {
         Advice {
@@ -182,6 +189,19 @@ mod tests {
             assert!(job.lines().any(|l| l == line), "{line} in\n{job}");
         }
         assert!(!job.contains("sync="));
+    }
+
+    /// Eight jobs use as many bytes as the study did, and not eight times as many.
+    #[test]
+    fn the_jobs_of_fio_share_the_bytes_of_the_study() {
+        let job = |rw, target| {
+            let job = fio_job(&advised(EngineName::Pool, rw, Cache::Device).settings, target, Some(1 << 20)).unwrap();
+            let of_bytes = |line: &&str| line.starts_with("size") || line.starts_with("offset");
+            job.lines().filter(of_bytes).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(job(Rw::Randread, "/data"), "size=131072");
+        assert_eq!(job(Rw::Randread, "/dev/sdx"), "size=1048576");
+        assert_eq!(job(Rw::Read, "/dev/sdx"), "size=131072 offset_increment=131072");
     }
 
     #[test]
