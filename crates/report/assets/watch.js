@@ -60,7 +60,9 @@
     const say = (mbps) => `${number(mbps)} MB/s`;
     const stacked = (name, values, ink) => ({ ...line(of, name, values, say, { color: ink, width: 1.5 }), mode: 'lines',
       stackgroup: 'all', fillcolor: `${ink}55` });
-    const data = [stacked('its own', watch(of).own_mbps, look.accent), stacked("others'", watch(of).other_mbps, look.soft)];
+    const all = [['its own', watch(of).own_mbps, look.accent], ["others'", watch(of).other_mbps, look.soft]];
+    const counted = all.filter(([, values]) => values.some((mbps) => mbps !== null));
+    const data = counted.map(([name, values, ink]) => stacked(name, values, ink));
     const y = { zero: true };
     return withLegend({ data, layout: Charts.layout(look, timeAxis(of), y, 'MB/s') });
   }

@@ -143,6 +143,16 @@ fn all_that_was_seen_is_on_the_page_and_no_name_becomes_markup() {
     assert_eq!(watch["kinds"].as_object().unwrap().keys().collect::<Vec<_>>(), ["reads", "syncs"]);
 }
 
+/// What may not be read is no zero.
+#[test]
+fn bytes_that_nobody_could_count_are_not_drawn() {
+    let own_mbps = |page: &str| data(page)["findings"]["watch"]["own_mbps"][0].clone();
+    let counted = page(&watched());
+    assert!(counted.contains("data-chart=\"watch-bytes\"") && own_mbps(&counted).is_f64());
+    let unseen = page(&Watched { bytes_unseen: true, ..watched() });
+    assert!(!unseen.contains("data-chart=\"watch-bytes\"") && own_mbps(&unseen).is_null());
+}
+
 #[test]
 fn what_one_request_alone_takes_has_a_table() {
     assert!(!page(&watched()).contains("id=\"probe\""));

@@ -44,7 +44,8 @@ const TILES: usize = 4;
 /// # Errors
 /// Those of `out`.
 pub fn watch_html(findings: &WatchFindings, watched: &Watched, out: &mut dyn Write) -> io::Result<()> {
-    let series = Series::of(&watched.seconds);
+    let counters = &findings.counters;
+    let series = Series::of(&watched.seconds, [counters.own_mbps.is_some(), counters.other_mbps.is_some()]);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -215,8 +216,8 @@ fn numbers(series: &Series) -> Markup {
                         td.number { (latency_at(step.latency(kind), 0.5)) }
                         td.number { (latency_at(step.latency(kind), 0.99)) }
                     }
-                    td.number { (number(step.own_mbps)) }
-                    td.number { (number(step.other_mbps)) }
+                    td.number { (shown(step.own_mbps)) }
+                    td.number { (shown(step.other_mbps)) }
                 }
             }
         }

@@ -25,17 +25,17 @@ pub(super) struct Step {
     pub from_s: usize,
     /// Mean number of operations in progress; `None` if nothing was traced in it.
     pub depth: Option<f64>,
-    /// Of the application's requests.
-    pub own_mbps: f64,
-    /// Of others on the same disks.
-    pub other_mbps: f64,
+    /// Of the application's requests; `None` if nobody could count them.
+    pub own_mbps: Option<f64>,
+    /// Of others on the same disks; `None` likewise.
+    pub other_mbps: Option<f64>,
     reads: Latency,
     writes: Latency,
     syncs: Latency,
 }
 
 impl Step {
-    fn of(from_s: usize, seconds: &[WatchedSecond]) -> Self {
+    fn of(from_s: usize, seconds: &[WatchedSecond], [knows_own, knows_others]: [bool; 2]) -> Self {
         let traced_ns: f64 = seconds.iter().map(|second| second.traced_ns as f64).sum();
         let depth: f64 = seconds.iter().map(|second| second.depth * second.traced_ns as f64).sum();
         // Bytes are of the time that was traced; without tracing, of all of it.
@@ -52,8 +52,8 @@ impl Step {
         Self {
             from_s,
             depth: (traced_ns > 0.0).then(|| depth / traced_ns),
-            own_mbps: mbps(|second| second.own_bytes),
-            other_mbps: mbps(|second| second.other_bytes),
+            own_mbps: knows_own.then(|| mbps(|second| second.own_bytes)),
+            other_mbps: knows_others.then(|| mbps(|second| second.other_bytes)),
             reads: merged(|second| &second.reads),
             writes: merged(|second| &second.writes),
             syncs: merged(|second| &second.syncs),
@@ -71,10 +71,11 @@ impl Step {
 }
 
 impl Series {
-    pub fn of(seconds: &[WatchedSecond]) -> Self {
+    /// The seconds in steps; `knows` says whether the bytes of the application and those of others were counted.
+    pub fn of(seconds: &[WatchedSecond], knows: [bool; 2]) -> Self {
         let step_s = seconds.len().div_ceil(MOST_STEPS).max(1);
-        let steps = seconds.chunks(step_s).enumerate().map(|(at, some)| Step::of(at * step_s, some)).collect();
-        Self { step_s, steps }
+        let steps = seconds.chunks(step_s).enumerate().map(|(at, some)| Step::of(at * step_s, some, knows));
+        Self { step_s, steps: steps.collect() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -101,7 +102,7 @@ impl Series {
     }
 
     pub fn has_bytes(&self) -> bool {
-        self.steps.iter().any(|step| step.own_mbps + step.other_mbps > 0.0)
+        self.steps.iter().flat_map(|step| [step.own_mbps, step.other_mbps]).flatten().any(|mbps| mbps > 0.0)
     }
 
     /// The JSON for the page's script, without the character `<`.
@@ -113,8 +114,8 @@ impl Series {
             "step_s": self.step_s,
             "from_s": self.steps.iter().map(|step| step.from_s).collect::<Vec<_>>(),
             "depth": all(|step| step.depth),
-            "own_mbps": all(|step| Some(step.own_mbps)),
-            "other_mbps": all(|step| Some(step.other_mbps)),
+            "own_mbps": all(|step| step.own_mbps),
+            "other_mbps": all(|step| step.other_mbps),
             "bands_us": (0..=BANDS).map(|band| lowest_ns(band) / 1e3).collect::<Vec<_>>(),
             "kinds": kinds,
         });
@@ -168,12 +169,12 @@ mod tests {
 
     #[test]
     fn a_short_watch_has_a_step_a_second() {
-        let series =
-            Series::of(&[second(120_000, 1.0, 5_000_000), second(12_000_000, 3.0, 0), WatchedSecond::default()]);
+        let seconds = [second(120_000, 1.0, 5_000_000), second(12_000_000, 3.0, 0), WatchedSecond::default()];
+        let series = Series::of(&seconds, [true; 2]);
         assert_eq!((series.step_s(), series.steps().len(), series.kinds()), (1, 3, vec!["reads"]));
         assert_eq!(
             (series.steps()[0].own_mbps, series.steps()[1].depth, series.steps()[2].depth),
-            (10.0, Some(3.0), None)
+            (Some(10.0), Some(3.0), None)
         );
         let data: Value = serde_json::from_str(&series.data()).unwrap();
         let watch = &data["findings"]["watch"];
@@ -191,11 +192,11 @@ mod tests {
 
     #[test]
     fn a_long_watch_has_several_seconds_in_a_step() {
-        let series = Series::of(&vec![second(100_000, 2.0, 1_000_000); 3601]);
+        let series = Series::of(&vec![second(100_000, 2.0, 1_000_000); 3601], [true; 2]);
         assert!(series.steps().len() <= MOST_STEPS && series.step_s() == 7, "{}", series.steps().len());
         assert_eq!(series.steps()[1].from_s, 7);
-        assert_eq!((series.steps()[0].depth, series.steps()[0].own_mbps), (Some(2.0), 2.0));
-        assert!(Series::of(&[]).is_empty());
+        assert_eq!((series.steps()[0].depth, series.steps()[0].own_mbps), (Some(2.0), Some(2.0)));
+        assert!(Series::of(&[], [true; 2]).is_empty());
     }
 
     #[test]
