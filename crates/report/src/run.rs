@@ -4,7 +4,7 @@ mod far_end;
 
 use std::io::{self, Write};
 
-use halfpower_analyse::{MetLimit, Most, Sureness, cut_waves, met_limit};
+use halfpower_analyse::{MetLimit, Most, Sureness, cut_waves, median, met_limit};
 use halfpower_record::{HostShare, LaneRole, Latency, Level, Record, Side, Tcp};
 use halfpower_spec::format::{self, number, percent, size, thousands, time_us, two_digits};
 use halfpower_spec::{Arrival, Direction, Issuing, Pass, Rw, Sealing, Way, Workload};
@@ -26,9 +26,8 @@ fn hosts(record: &Record) -> Option<String> {
         format!("{} MB/s", reported(&rates))
     } else {
         rates.sort_by(f64::total_cmp);
-        let last = rates.len() - 1;
-        let middle = rates.len() / 2;
-        format!("{} MB/s slowest, median, fastest", reported(&[rates[0], rates[middle], rates[last]]))
+        let [slowest, fastest] = [rates[0], rates[rates.len() - 1]];
+        format!("{} MB/s slowest, median, fastest", reported(&[slowest, median(rates), fastest]))
     };
     Some(format!("{} processes: {each}; together for {} of their windows", record.hosts.len(), percent(together)))
 }

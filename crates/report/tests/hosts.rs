@@ -51,6 +51,22 @@ fn a_slow_host_is_named_at_the_top_and_has_a_part_of_its_own() {
     assert!(page.contains("data-chart=\"hosts\""));
 }
 
+/// Half of the processes are twice as fast as the others: the median lies between them.
+#[test]
+fn the_median_of_an_even_number_of_processes_lies_between_the_two_in_the_middle() {
+    let (_, mut records) = quiet_study();
+    let mut record = records.remove(0);
+    let share = |rank: u32| {
+        let bytes = if rank < 5 { 100_000_000 } else { 200_000_000 };
+        HostShare { rank, elapsed_ns: 1_000_000_000, bytes, ios: 900, ..HostShare::default() }
+    };
+    record.hosts = (0..10).map(share).collect();
+    let mut out = Vec::new();
+    halfpower_report::run_text(&record, &[], &mut out).unwrap();
+    let said = String::from_utf8(out).unwrap();
+    assert!(said.contains("10 processes: 100, 150, 200 MB/s slowest, median, fastest"), "{said}");
+}
+
 #[test]
 fn what_was_asked_of_a_run_is_asked_of_each_process() {
     let (_, mut records) = quiet_study();
