@@ -269,6 +269,19 @@ mod tests {
         assert!(none.contains("gain nothing that runs could tell"), "{none}");
     }
 
+    /// What the details say of sequential reads, the first screen does not deny.
+    #[test]
+    fn a_gain_at_some_depths_alone_is_told_at_first_too() {
+        let random = |options, mbps| runs(Rw::Randread, options, 2, mbps);
+        let one = WorkloadOptions { members: 1, ..WorkloadOptions::default() };
+        let mut records = reads(&[100.0, 150.0, 150.0, 100.0]);
+        records.extend([random(one, 100.0), random(mirror(), 180.0)]);
+        let question = Question { experiments: vec![Experiment::Mirror], ..Question::about("d") };
+        let found = analyse(&question, &Environment::default(), &records.concat());
+        let short = found.experiments[0].short.as_ref().unwrap();
+        assert!(short.sentence.contains("; sequential ones gain with 128 KiB outstanding, and not"), "{short:?}");
+    }
+
     /// A stripe that was not measured at the mirror's depth is not compared with it.
     #[test]
     fn a_stripe_is_told_at_the_depth_of_the_mirror() {

@@ -45,6 +45,9 @@ fn short(found: &MirrorAnswer) -> Option<ShortAnswer> {
         (SecondCopyGain::FromThere, Some(bytes)) => {
             format!("; sequential ones gain from {} outstanding on", size(bytes))
         }
+        (SecondCopyGain::OnlyThere, Some(bytes)) => {
+            format!("; sequential ones gain with {} outstanding, and not with most", size(bytes))
+        }
         _ => "; sequential ones gain nothing for sure".to_string(),
     });
     let decided = found.writes.first().map(|writes| writes.mirror).filter(|ratio| !ratio.is_undecided());
