@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_record::{CheckFinding, CheckResult, Environment, Level, PathPart, Severity};
+use halfpower_spec::format::{iops, mbps, size, thousands};
 use halfpower_spec::shell_operand;
 
 use crate::words::checks::{all_findings, line_without_change};
@@ -16,9 +17,10 @@ pub fn environment_text(environment: &Environment, out: &mut dyn Write) -> io::R
     let machine = &environment.machine;
     let mut found = all_findings(&environment.diagnoses);
     found.retain(|(_, finding)| finding.severity > Severity::Note);
-    let memory_gib = machine.memory.0 as f64 / (1u64 << 30) as f64;
+    let memory = machine.memory.0 as f64;
+    let memory = if memory > 0.0 { format!(", {}", size(memory)) } else { String::new() };
     let virtualised = machine.virtualised.as_ref().map_or(String::new(), |by| format!(", in a {by}"));
-    writeln!(out, "Machine      {}, {} processors, {memory_gib:.0} GiB{virtualised}", machine.cpu_model, machine.cpus)?;
+    writeln!(out, "Machine      {}, {} processors{memory}{virtualised}", machine.cpu_model, machine.cpus)?;
     writeln!(out, "Kernel       {}", machine.kernel)?;
     if let Some(filesystem) = &environment.filesystem {
         writeln!(out, "File system  {} ({}), blocks of {}", filesystem.kind, filesystem.options, filesystem.block)?;
@@ -28,8 +30,8 @@ pub fn environment_text(environment: &Environment, out: &mut dyn Write) -> io::R
         let firmware = device.firmware.as_ref().map(|firmware| format!("firmware {firmware}"));
         let known = [&device.model, &firmware, &device.transport, &device.write_cache, &device.scheduler];
         let known: Vec<&str> = known.into_iter().flatten().map(String::as_str).collect();
-        let size_gb = device.size.0 as f64 / 1e9;
-        writeln!(out, "Device       {}, {size_gb:.0} GB: {}", device.name, known.join(", "))?;
+        let named = [device.name.clone()].into_iter().chain(sold_size(device.size.0));
+        writeln!(out, "Device       {}: {}", named.collect::<Vec<_>>().join(", "), known.join(", "))?;
     }
     writeln!(
         out,
@@ -54,6 +56,15 @@ pub fn environment_text(environment: &Environment, out: &mut dyn Write) -> io::R
     Ok(())
 }
 
+/// A size as devices are sold, such as `500 GB` or `64 MB`; `None` if it is not known.
+fn sold_size(bytes: u64) -> Option<String> {
+    (bytes > 0).then(|| match bytes as f64 {
+        bytes if bytes >= 9.95e9 => format!("{} GB", thousands(bytes / 1e9)),
+        bytes if bytes >= 9.995e8 => format!("{:.1} GB", bytes / 1e9),
+        bytes => format!("{:.0} MB", bytes / 1e6),
+    })
+}
+
 /// A finding with the check that made it.
 type Found<'a> = (&'a CheckResult, &'a CheckFinding);
 
@@ -75,9 +86,40 @@ fn is_worth_a_look(checks: &[CheckResult]) -> bool {
 
 fn advertised(level: &Level) -> String {
     match (level.pap, level.pap_iops) {
-        (Some(rate), Some(iops)) => format!("{:.0} MB/s, {iops:.0} IOPS", rate.mbps()),
-        (Some(rate), None) => format!("{:.0} MB/s", rate.mbps()),
-        (None, Some(iops)) => format!("{iops:.0} IOPS"),
+        (Some(rate), Some(requests)) => format!("{}, {}", mbps(rate.mbps()), iops(requests)),
+        (Some(rate), None) => mbps(rate.mbps()),
+        (None, Some(requests)) => iops(requests),
         (None, None) => "unknown".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::{Device, Machine};
+    use halfpower_spec::{Bytes, Rate};
+
+    use super::*;
+
+    /// A small virtual machine with a small disk behind a low limit has none of them at 0.
+    #[test]
+    fn what_is_small_is_not_shown_as_nothing() {
+        let shown = |environment: &Environment| {
+            let mut out = Vec::new();
+            environment_text(environment, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let limit = Level { name: "cgroup limit".into(), pap: Some(Rate(4e5)), ..Level::default() };
+        let small = Environment {
+            machine: Machine { memory: Bytes(512 << 20), cpus: 1, ..Machine::default() },
+            device: Some(Device { name: "vda".into(), size: Bytes(64_000_000), ..Device::default() }),
+            levels: vec![limit],
+            ..Environment::default()
+        };
+        let text = shown(&small);
+        assert!(text.contains("1 processors, 512 MiB\n") && text.contains("vda, 64 MB: "), "{text}");
+        assert!(text.contains(" 0.40 MB/s"), "{text}");
+        let device = Some(Device { name: "vda".into(), ..Device::default() });
+        let unknown = shown(&Environment { device, machine: Machine::default(), ..small });
+        assert!(unknown.contains("0 processors\n") && unknown.contains("vda: "), "{unknown}");
     }
 }
