@@ -40,12 +40,20 @@ pub(crate) struct BlockEvent<'a> {
 }
 
 impl BlockEvent<'_> {
+    /// Bytes that it moves. Discards and zeroing name sectors, and move nothing.
     fn bytes(&self) -> u64 {
+        if !self.moves() {
+            return 0;
+        }
         self.sectors.end.saturating_sub(self.sectors.start).saturating_mul(SECTOR_BYTES)
     }
 
     fn writes(&self) -> bool {
         !self.rwbs.reads
+    }
+
+    fn moves(&self) -> bool {
+        self.rwbs.reads || self.rwbs.writes
     }
 
     fn name(&self) -> &str {
@@ -148,6 +156,7 @@ impl FoldState {
             own: Some(true),
             user: None,
             writes: event.writes(),
+            moves: event.moves(),
             fua: event.rwbs.fua,
         };
         if let Some(key) = origin.owner {
@@ -216,7 +225,7 @@ impl FoldState {
     /// The operation that waits for a part which a worker of the kernel queues: it was held back by a limit, or on its way
     /// through the layers.
     fn held_back(&mut self, seen: &Seen, event: &BlockEvent) -> Option<OpKey> {
-        if event.sectors.is_empty() || event.rwbs.discard {
+        if event.sectors.is_empty() || !event.moves() {
             return None;
         }
         let bytes = event.bytes();

@@ -31,6 +31,8 @@ pub(crate) struct Origin {
     /// Index of the other process that it belongs to.
     pub(crate) user: Option<u32>,
     pub(crate) writes: bool,
+    /// Whether it moves its sectors' data: a discard does not.
+    pub(crate) moves: bool,
     pub(crate) fua: bool,
 }
 
@@ -234,7 +236,7 @@ impl Requests {
         let done = Done {
             origin: if is_whole { origin } else { Origin { owner: None, user: None, journal: None, ..origin } },
             disk,
-            bytes: (end.min(part.end) - start) * SECTOR_BYTES,
+            bytes: if origin.moves { (end.min(part.end) - start) * SECTOR_BYTES } else { 0 },
             queued_ns: part.times.queued_ns,
             issued_ns: part.times.issued_ns.unwrap_or(at_ns),
             at_ns,

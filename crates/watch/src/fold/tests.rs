@@ -380,6 +380,21 @@ fn reads_are_slower_while_another_process_writes() {
 }
 
 #[test]
+fn what_is_discarded_moves_no_bytes() {
+    let mut scene = Scene::new();
+    scene.began(0, THREAD, Call::Pwrite, [DIRECT, 0, 4096, 0]);
+    scene.request([1, 2, 52], THREAD, 0..8, "WS");
+    scene.ended(53, THREAD, Call::Pwrite, 4096);
+    scene.request([60, 61, 90], OTHER, 1_000_000..9_000_000, "D");
+    scene.request([100, 101, 120], JOURNAL, 20_000_000..29_000_000, "D");
+    let watched = scene.watched(200);
+    assert_eq!((watched.seconds[0].own_bytes, watched.seconds[0].other_bytes), (4096, 0));
+    assert!(watched.others.iter().all(|other| (other.written_bytes, other.requests) == (0, 1)), "{:?}", watched.others);
+    let discards = watched.requests.iter().filter(|one| one.cause == Cause::Other);
+    assert_eq!(discards.map(|one| (one.count, one.bytes)).collect::<Vec<_>>(), [(1, 0), (1, 0)]);
+}
+
+#[test]
 fn a_sync_of_another_process_counts_once_whoever_sends_its_flush() {
     let mut scene = Scene::new();
     scene.request([0, 1, 9], OTHER, 900_000..900_008, "WS");

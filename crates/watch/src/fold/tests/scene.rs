@@ -93,6 +93,7 @@ fn rwbs(letters: &str) -> Rwbs {
         fua: after[1..].contains('F'),
         sync: after.contains('S'),
         ahead: after.contains('A'),
+        discard: after.starts_with('D'),
         ..Rwbs::default()
     }
 }
