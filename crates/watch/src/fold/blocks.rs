@@ -26,6 +26,10 @@ const KERNELS: [&str; 6] = ["kworker/", "jbd2/", "kswapd", "xfsaild/", "btrfs-",
 const COMMITTERS: [&str; 3] = ["jbd2/", "xfsaild/", "btrfs-transacti"];
 /// Prefix of the names of kernel workers, which carry out deferred work.
 const WORKER: &str = "kworker/";
+/// Prefix of the names of threads that write what dm-crypt has encrypted.
+const ENCRYPTS: &str = "dmcrypt_write";
+/// Prefix, and a part, of the names of the threads of md's mirrors and arrays with parity, such as `md0_raid5`.
+const ARRAY: [&str; 2] = ["md", "_raid"];
 
 /// An event of the block layer.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +69,17 @@ impl BlockEvent<'_> {
 /// Whether a disk is among those of a bit each.
 fn is_among(disks: u64, disk: usize) -> bool {
     disk >= 64 || disks >> disk & 1 == 1
+}
+
+/// Whether threads of this name carry on what others queued on an encrypted volume or an array.
+fn is_of_volume(name: &str) -> bool {
+    let [begins, holds] = ARRAY;
+    name.starts_with(ENCRYPTS) || name.starts_with(begins) && name.contains(holds)
+}
+
+/// Whether threads of this name carry on what others queued, workers of the kernel included.
+fn carries_on(name: &str) -> bool {
+    name.starts_with(WORKER) || is_of_volume(name)
 }
 
 /// Whether a part on this disk may be this operation's. A ring names the file of a request some moments after the request.
@@ -143,9 +158,7 @@ impl FoldState {
             None => self.of_worker(seen),
         };
         let held = match process {
-            None if own.is_none() && (seen.in_interrupt || event.name().starts_with(WORKER)) => {
-                self.held_back(seen, event)
-            }
+            None if own.is_none() && (seen.in_interrupt || carries_on(event.name())) => self.held_back(seen, event),
             _ => None,
         };
         let mut origin = Origin {
@@ -222,14 +235,18 @@ impl FoldState {
         Some(key)
     }
 
-    /// The operation that waits for a part which a worker of the kernel queues: it was held back by a limit, or on its way
-    /// through the layers.
+    /// The operation that waits for a part which a worker of the kernel queues, or a thread of a volume: it was held back by a
+    /// limit, or on its way through the layers.
     fn held_back(&mut self, seen: &Seen, event: &BlockEvent) -> Option<OpKey> {
-        if event.sectors.is_empty() || !event.moves() {
+        let of_volume = is_of_volume(event.name());
+        // What an array reads by itself it needs for writes.
+        if event.sectors.is_empty() || !event.moves() || of_volume && !event.writes() {
             return None;
         }
         let bytes = event.bytes();
         let limited = self.is_limited;
+        // Blocks of a journal are its own, whoever waits for them.
+        let of_sync = event.rwbs.sync && (limited || of_volume && !event.rwbs.meta);
         let waits = |op: &Op, exact: bool| {
             let begun = &op.begun;
             let more = limited && begun.asked.is_some_and(|asked| op.sent < asked);
@@ -240,7 +257,7 @@ impl FoldState {
                     begun.asked.is_none_or(|asked| asked == bytes || !exact && more && bytes < asked)
                 }
                 OperationKind::Write => false,
-                _ => !exact && limited && event.rwbs.sync,
+                _ => !exact && of_sync,
             }
         };
         let found = self.slots.oldest(|op| waits(op, true)).or_else(|| self.slots.oldest(|op| waits(op, false)));
@@ -338,14 +355,17 @@ impl FoldState {
         }
         let name = event.name();
         let commits = COMMITTERS.iter().any(|prefix| name.starts_with(prefix));
-        // The log of XFS is written by a worker.
-        let logs = name.starts_with(WORKER) && (event.rwbs.flush || event.rwbs.fua);
+        // The log of XFS is written by a worker; above a volume any journal is written by the volume's thread.
+        let logs = carries_on(name) && (event.rwbs.flush || event.rwbs.fua)
+            || is_of_volume(name) && event.rwbs.sync && event.rwbs.meta;
+        // What somebody waits for is not written back by the kernel itself, and an array's parity does not tell.
+        let is_of_somebody = is_of_volume(name) && (event.rwbs.sync || !name.starts_with(ENCRYPTS));
         origin.own = None;
         origin.cause = if event.rwbs.discard {
             Cause::Other
         } else if origin.journal.is_some() || commits || logs {
             Cause::Journal
-        } else if event.rwbs.writes {
+        } else if event.rwbs.writes && !is_of_somebody {
             Cause::Writeback
         } else {
             Cause::Other
@@ -510,14 +530,14 @@ impl FoldState {
     }
 }
 
-/// Who a thread is that is not the subject's. All workers of the kernel are one.
+/// Who a thread is that is not the subject's. All workers of the kernel and all threads of volumes are one.
 fn who(thread: u32, name: &str, files: &mut dyn Files) -> Who {
     let is_kernel = thread == 0 || KERNELS.iter().any(|prefix| name.starts_with(prefix));
     let gone = || Who { name: name.to_string(), pid: if is_kernel { 0 } else { thread }, cgroup: String::new() };
     let who = if thread == 0 { None } else { files.who(thread) };
     let who = who.unwrap_or_else(gone);
     match who.pid {
-        0 if who.name.starts_with(WORKER) => Who { name: WORKER.trim_end_matches('/').to_string(), ..who },
+        0 if carries_on(&who.name) => Who { name: WORKER.trim_end_matches('/').to_string(), ..who },
         0 if who.name.is_empty() => Who { name: "kernel".to_string(), ..who },
         _ => who,
     }

@@ -7,7 +7,7 @@ mod scene;
 use halfpower_os::trace::{Call, CommitStep, Happening, Step};
 use halfpower_record::{Cause, IssuedBy, OperationKind, Operations, Wait, Watched};
 
-use scene::{DEVICE, DIRECT, JOURNAL, OTHER, PLAIN, PROCESS, SOCKET, Scene, THREAD, WORKER, us};
+use scene::{ARRAY, DEVICE, DIRECT, ENCRYPTS, JOURNAL, OTHER, PLAIN, PROCESS, SOCKET, Scene, THREAD, WORKER, us};
 
 /// The only operations of a kind.
 fn only(watched: &Watched, kind: OperationKind) -> &Operations {
@@ -450,6 +450,42 @@ fn what_a_limit_holds_back_waits_for_it() {
         let causes: Vec<(Cause, Option<bool>)> = watched.requests.iter().map(|one| (one.cause, one.own)).collect();
         assert!(causes.contains(&(Cause::Operation, Some(true))) && causes.contains(&(Cause::Writeback, None)));
     }
+}
+
+#[test]
+fn what_a_volume_carries_to_the_disk_is_of_the_operation_that_waits_for_it() {
+    let mut scene = Scene::new();
+    scene.began(0, THREAD, Call::Fdatasync, [PLAIN, 0, 0, 0]);
+    scene.out(2, THREAD, 2);
+    scene.request([40, 42, 142], ENCRYPTS, 0..8, "WS");
+    scene.back(143, THREAD);
+    scene.ended(144, THREAD, Call::Fdatasync, 0);
+    scene.began(200, THREAD, Call::Pwrite, [DIRECT, 0, 4096, 0]);
+    scene.out(202, THREAD, 2);
+    scene.request([240, 242, 342], ARRAY, 8..16, "WS");
+    scene.back(343, THREAD);
+    scene.ended(344, THREAD, Call::Pwrite, 4096);
+    // What somebody else waits for, an array's parity, and what the kernel writes back.
+    scene.request([400, 401, 450], ENCRYPTS, 5000..5008, "WS");
+    scene.request([460, 461, 500], ARRAY, 6000..6008, "W");
+    scene.request([510, 511, 550], ENCRYPTS, 7000..7008, "W");
+    let watched = scene.watched(600);
+    for kind in [OperationKind::Fdatasync, OperationKind::Write] {
+        let expected = [(Wait::Processor, 3), (Wait::BlockQueue, 40), (Wait::Device, 100), (Wait::Other, 1)];
+        assert_eq!(waits(only(&watched, kind)), expected, "{kind:?}");
+    }
+    let causes: Vec<(Cause, Option<bool>, u64)> =
+        watched.requests.iter().map(|one| (one.cause, one.own, one.count)).collect();
+    for expected in [
+        (Cause::Sync, Some(true), 1),
+        (Cause::Operation, Some(true), 1),
+        (Cause::Other, None, 2),
+        (Cause::Writeback, None, 1),
+    ] {
+        assert!(causes.contains(&expected), "{expected:?}: {causes:?}");
+    }
+    let [kernel] = &watched.others[..] else { panic!("{:#?}", watched.others) };
+    assert_eq!((kernel.name.as_str(), kernel.pid, kernel.written_bytes), ("kworker", 0, 3 * 4096));
 }
 
 #[test]

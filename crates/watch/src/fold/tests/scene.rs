@@ -13,10 +13,12 @@ use crate::fold::{FileSeen, Files, Fold, Sources, Who};
 pub const PROCESS: u32 = 10;
 pub const THREAD: u32 = 11;
 pub const MANY: u32 = 1_000_000;
-/// A thread of another process, the journal's, and a worker of the kernel.
+/// A thread of another process, the journal's, a worker of the kernel, and threads of an encrypted volume and of an array.
 pub const OTHER: u32 = 71;
 pub const JOURNAL: u32 = 77;
 pub const WORKER: u32 = 88;
+pub const ENCRYPTS: u32 = 89;
+pub const ARRAY: u32 = 90;
 /// Descriptors: a file with direct I/O of 1 MiB, a plain one whose position is at its end, and a socket.
 pub const DIRECT: u64 = 3;
 pub const PLAIN: u64 = 4;
@@ -60,6 +62,8 @@ impl Files for Known {
             OTHER => Some(who("rsync", 70, "/backup")),
             JOURNAL => Some(who("jbd2/vda-8", 0, "")),
             WORKER => Some(who("kworker/1:0H", 0, "")),
+            ENCRYPTS => Some(who("dmcrypt_write/2", 0, "")),
+            ARRAY => Some(who("md0_raid5", 0, "")),
             _ => None,
         }
     }
@@ -77,6 +81,8 @@ fn name_of(thread: u32) -> [u8; 16] {
     let name: &[u8] = match thread {
         JOURNAL => b"jbd2/vda-8",
         WORKER => b"kworker/1:0H",
+        ENCRYPTS => b"dmcrypt_write/2",
+        ARRAY => b"md0_raid5",
         _ => b"program",
     };
     let mut bytes = [0; 16];
