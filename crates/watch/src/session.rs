@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use halfpower_os::processor;
-use halfpower_record::{Captured, CapturedProcessors, DeviceUse, Unseen, WatchCost, Watched, WatchedProcessors};
+use halfpower_record::{
+    Captured, CapturedProcessors, DeviceUse, OtherUser, Unseen, WatchCost, Watched, WatchedProcessors,
+};
 
 use crate::WatchError;
 use clock::{monotonic_ns, unix_ms};
@@ -34,6 +36,8 @@ const LONGEST: Duration = Duration::from_millis(100);
 const SCAN_NS: u64 = 1_000_000_000;
 /// Time between two looks at what others write.
 const NEIGHBOURS_NS: u64 = 5_000_000_000;
+/// Size of a sector in the counters of disks, whatever the device's own sector size is.
+const SECTOR_BYTES: u64 = 512;
 /// A look may cost one part in so many of the time until the next.
 const SCAN_PART: u64 = 400;
 
@@ -225,6 +229,13 @@ impl Session {
         self.tracing.counted(now_ns, own.saturating_sub(own_before), others - others_before);
     }
 
+    /// Bytes that all wrote to the subject's disks, by their counters; `None` if some are not counted.
+    fn written(&self, now_ns: u64) -> Option<u64> {
+        let of_disk = |disk: &DeviceUse| disk.writes.sectors.saturating_mul(SECTOR_BYTES);
+        let all = self.counters.disks(now_ns).iter().map(of_disk).fold(0, u64::saturating_add);
+        Some(all).filter(|_| self.counters.uncounted(now_ns).is_empty())
+    }
+
     /// What was seen so far, as if the watch ended now.
     pub fn so_far(&self) -> Watched {
         let now_ns = monotonic_ns();
@@ -237,7 +248,11 @@ impl Session {
             let own = traced.requests.iter().filter(|one| one.own == Some(true) && one.writes);
             let own_direct: u64 = own.map(|one| one.bytes).sum();
             let own_written = (self.followed.written() as f64 * part) as u64;
-            self.neighbours.add_to(&mut others, part, own_written.saturating_sub(own_direct));
+            let written_back = |others: &[OtherUser]| match traced.traced_ns {
+                0 => self.written(now_ns),
+                _ => Some(neighbours::written_back(others)),
+            };
+            self.neighbours.add_to(&mut others, part, own_written.saturating_sub(own_direct), written_back);
         }
         if self.probe.is_some() {
             others.retain(|other| other.pid != std::process::id());
