@@ -3,8 +3,8 @@
 //! Each lane does its script. What needed no disk (a read from the page cache, a write into it) takes the time that was
 //! captured, wherever it is asked; every other read, and a direct write, is a request to the path. A write into the page
 //! cache leaves its pages dirty. A sync writes back the dirty pages of its file, adjacent ones together, all at once; it
-//! waits for those, and for what other syncs of the file write back already, then for a flush. A write that is durable by
-//! itself is a request and a flush. Pages that nobody syncs are never written back.
+//! waits for those, and for what other syncs of the file write back already, then for a flush, which `sync_file_range` has none
+//! of. A write that is durable by itself is a request and a flush. Pages that nobody syncs are never written back.
 //!
 //! A lane that has ended its script begins again at once, until the slowest lane has ended it once: that is a round. A pause
 //! that is a wait for another lane's sync ([`crate::waits`]) lasts until that sync has ended here, and commits that lanes share

@@ -144,6 +144,16 @@ fn dirty_pages_that_are_adjacent_go_together_and_others_wait_for_them() {
 }
 
 #[test]
+fn a_sync_of_a_range_waits_for_its_pages_and_for_no_flush() {
+    let write = CapturedOperation { file: 1, cached: true, ..operation(0, OperationKind::Write, 0, 1_000, (0, 8192)) };
+    let sync = |at_ns| CapturedOperation { file: 1, ..operation(0, OperationKind::OtherSync, at_ns, 5_000, (0, 0)) };
+    let before = captured(1, 100_000, vec![write, sync(1_000), sync(50_000)]);
+    let after = on_disk(&before, Pace::default(), DISK).captured;
+    let syncs = after.operations.iter().filter(|one| one.kind == OperationKind::OtherSync);
+    assert_eq!(syncs.map(|one| one.took_ns).collect::<Vec<_>>(), [96_384, 0]);
+}
+
+#[test]
 fn what_nobody_syncs_is_told() {
     let write = CapturedOperation { file: 1, cached: true, ..operation(0, OperationKind::Write, 0, 1_000, (0, 5000)) };
     assert_eq!(on_disk(&captured(1, 2_000, vec![write]), Pace::default(), DISK).unsynced_bytes, 8192);

@@ -195,9 +195,10 @@ impl<'a> Reader<'a, '_> {
         match call.name {
             "read" | "readv" | "pread64" | "preadv" | "preadv2" => self.moved(call, who, (at_ns, timed()?), false),
             "write" | "writev" | "pwrite64" | "pwritev" | "pwritev2" => self.moved(call, who, (at_ns, timed()?), true),
-            "fsync" => self.synced(call, who, (at_ns, timed()?), OperationKind::Fsync),
+            // A sync of the file system makes the file durable, too; one of a range of pages does not.
+            "fsync" | "syncfs" => self.synced(call, who, (at_ns, timed()?), OperationKind::Fsync),
             "fdatasync" => self.synced(call, who, (at_ns, timed()?), OperationKind::Fdatasync),
-            "sync_file_range" | "syncfs" => self.synced(call, who, (at_ns, timed()?), OperationKind::OtherSync),
+            "sync_file_range" => self.synced(call, who, (at_ns, timed()?), OperationKind::OtherSync),
             "open" | "creat" | "openat" | "openat2" => self.opened(call, who, result),
             "close" => self.closed(call, who, false),
             "close_range" => self.closed(call, who, true),

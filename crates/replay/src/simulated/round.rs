@@ -472,7 +472,8 @@ impl<'a> Round<'a> {
             return;
         }
         if is_sync(operation.kind) {
-            self.write_back(lane, operation.file, now);
+            // `sync_file_range` never flushes the device's cache.
+            self.write_back(lane, operation.file, operation.kind.ends_a_commit(), now);
             return;
         }
         let flush_follows = operation.kind == OperationKind::DurableWrite;
@@ -490,12 +491,13 @@ impl<'a> Round<'a> {
         state.left = requests;
     }
 
-    /// Writes the dirty pages of a file for a sync, which also waits for those that are on their way.
-    fn write_back(&mut self, lane: u32, file: u32, now: Moment) {
+    /// Writes the dirty pages of a file for a sync, which also waits for those that are on their way, and for a flush if one
+    /// follows.
+    fn write_back(&mut self, lane: u32, file: u32, flush_follows: bool, now: Moment) {
         let state = &mut self.files[file as usize];
         let pieces = state.dirty.write_back();
         let under_way: Vec<u32> = state.under_way.iter().copied().collect();
-        self.wait(lane, (pieces.len() + under_way.len()) as u32, true);
+        self.wait(lane, (pieces.len() + under_way.len()) as u32, flush_follows);
         for token in under_way {
             self.requests[token as usize].waiting.push(lane);
         }
@@ -504,8 +506,10 @@ impl<'a> Round<'a> {
             let request = Request { waiting: vec![lane], writes_back: Some(file), is_flush: false };
             self.transfer(now, Operation::Write, (file, piece.offset, piece.bytes), pattern, request);
         }
-        if self.lanes[lane as usize].left == 0 {
-            self.flush(lane, now);
+        match (self.lanes[lane as usize].left, flush_follows) {
+            (0, true) => self.flush(lane, now),
+            (0, false) => self.finished(lane, now),
+            _ => {}
         }
     }
 

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
+use halfpower_os::trace::Call;
 use halfpower_record::{
     AwaitedSync, CaptureSource, Captured, CapturedFile, CapturedOperation, IssuedBy, Lanes, OperationKind,
 };
@@ -194,9 +195,11 @@ impl Capture {
         let Some(open) = self.open else { return false };
         let Some(at_ns) = begun.at_ns.checked_sub(open.begin_ns) else { return false };
         let Some(aim) = self.aim(op, bytes) else { return false };
-        let kind = match begun.kind {
-            OperationKind::FaultRead => OperationKind::Read,
-            kind => kind,
+        let kind = match (begun.kind, begun.call) {
+            (OperationKind::FaultRead, _) => OperationKind::Read,
+            // It makes the file durable, which `sync_file_range` does not.
+            (_, Some(Call::Syncfs)) => OperationKind::Fsync,
+            (kind, _) => kind,
         };
         let writes = matches!(kind, OperationKind::Write | OperationKind::DurableWrite);
         let moves = writes || kind == OperationKind::Read;
