@@ -12,6 +12,18 @@ const CRYPT: &str = "https://docs.kernel.org/admin-guide/device-mapper/dm-crypt.
 const QUEUES_SOURCE: &str = "Cloudflare 2020: twice the throughput and half the latency without the queues \
                              (blog.cloudflare.com/speeding-up-linux-disk-encryption)";
 
+/// Options of a table that let requests pass by the queues.
+const WITHOUT_QUEUES: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
+/// Options of a table that `cryptsetup refresh` sets anew, with its words for them: those that it is not told it takes away
+/// (cryptsetup-refresh(8)).
+const REFRESHED: [(&str, &str); 5] = [
+    ("allow_discards", "--allow-discards"),
+    ("same_cpu_crypt", "--perf-same_cpu_crypt"),
+    ("submit_from_crypt_cpus", "--perf-submit_from_crypt_cpus"),
+    ("no_read_workqueue", "--perf-no_read_workqueue"),
+    ("no_write_workqueue", "--perf-no_write_workqueue"),
+];
+
 /// The words of an encrypted volume's table that hold no key: cipher, and options.
 struct Crypt {
     cipher: String,
@@ -39,17 +51,24 @@ pub(crate) const QUEUES: Check = Check {
     source: "https://blog.cloudflare.com/speeding-up-linux-disk-encryption/; \
              https://docs.kernel.org/admin-guide/device-mapper/dm-crypt.html",
     change: "`cryptsetup refresh --perf-no_read_workqueue --perf-no_write_workqueue NAME`, and back `cryptsetup \
-            refresh NAME`. With `--persistent` LUKS2 keeps it.",
+            refresh NAME`, both with the options that the volume has, such as `--allow-discards`: a refresh takes away \
+            what it is not told. With `--persistent` LUKS2 keeps it.",
     look: |place| place.each_volume(queues),
 };
+
+/// The command that gives a volume the options that it has, and more.
+fn refresh(options: &[String], more: &[&str], name: &str) -> String {
+    let is_set = |word: &str| more.contains(&word) || options.iter().any(|set| set == word);
+    let words = REFRESHED.iter().filter(|(word, _)| is_set(word)).map(|(_, flag)| *flag);
+    let words: Vec<&str> = std::iter::once("cryptsetup refresh").chain(words).chain([name]).collect();
+    words.join(" ")
+}
 
 fn queues(place: &Place, volume: &Volume) -> Look {
     let seen = crypt(place, volume)?;
     only_if(place.real_disks().all(|disk| place.turns(disk) != Some(true)))?;
-    let missing: Vec<&str> = ["no_read_workqueue", "no_write_workqueue"]
-        .into_iter()
-        .filter(|word| !seen.options.iter().any(|set| set == word))
-        .collect();
+    let missing: Vec<&str> =
+        WITHOUT_QUEUES.into_iter().filter(|word| !seen.options.iter().any(|set| set == word)).collect();
     if missing.is_empty() {
         return Ok(Outcome::Fine);
     }
@@ -57,8 +76,8 @@ fn queues(place: &Place, volume: &Volume) -> Look {
     Finding::warn(&volume.disk.name, "requests of the encrypted volume wait in queues of threads")
         .saw(&format!("table of {name}"), format!("without {}", missing.join(", ")))
         .costs(published(0.0, 0.5, "throughput", QUEUES_SOURCE))
-        .change(format!("cryptsetup refresh --perf-no_read_workqueue --perf-no_write_workqueue {name}"))
-        .back(format!("cryptsetup refresh {name}"))
+        .change(refresh(&seen.options, &WITHOUT_QUEUES, &name))
+        .back(refresh(&seen.options, &[], &name))
         .may_try()
         .end()
 }
@@ -171,6 +190,20 @@ fn code(place: &Place, volume: &Volume) -> Look {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refresh_keeps_what_the_volume_has() {
+        let options = ["allow_discards", "no_read_workqueue", "sector_size:4096"].map(str::to_string);
+        assert_eq!(
+            refresh(&options, &WITHOUT_QUEUES, "secret"),
+            "cryptsetup refresh --allow-discards --perf-no_read_workqueue --perf-no_write_workqueue secret"
+        );
+        assert_eq!(
+            refresh(&options, &[], "secret"),
+            "cryptsetup refresh --allow-discards --perf-no_read_workqueue secret"
+        );
+        assert_eq!(refresh(&[], &[], "secret"), "cryptsetup refresh secret");
+    }
 
     #[test]
     fn the_driver_with_the_highest_priority_encrypts() {
