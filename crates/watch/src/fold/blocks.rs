@@ -297,7 +297,7 @@ impl FoldState {
                 op.begun.direct = Some(true);
             }
         }
-        if !is_waited_for && !event.sectors.is_empty() {
+        if (!is_waited_for || op.begun.elsewhere) && !event.sectors.is_empty() {
             if self.disk_streams.len() <= event.disk {
                 self.disk_streams.resize(event.disk + 1, Streams::default());
             }

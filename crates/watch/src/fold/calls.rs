@@ -18,8 +18,10 @@ pub(crate) struct Asked {
     pub(crate) fd: Option<u32>,
     /// Bytes; `None` if the arguments do not tell.
     pub(crate) bytes: Option<u64>,
-    /// Where in the file; `None` if at its position.
+    /// Where in the file; `None` if at its position, or elsewhere.
     pub(crate) offset: Option<u64>,
+    /// Whether it is at an offset that stands in memory, which no event tells. The position of the descriptor stays.
+    pub(crate) elsewhere: bool,
     /// Whether a write is to be durable, or to append, by its own flags.
     pub(crate) durable: bool,
     pub(crate) appends: bool,
@@ -27,7 +29,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     fn new(kind: OperationKind, fd: u64) -> Self {
-        Self { kind, fd: Some(fd as u32), bytes: None, offset: None, durable: false, appends: false }
+        Self { kind, fd: Some(fd as u32), bytes: None, offset: None, elsewhere: false, durable: false, appends: false }
     }
 
     fn bytes(self, bytes: u64) -> Self {
@@ -37,6 +39,11 @@ impl Asked {
     fn at(self, offset: u64) -> Self {
         // -1 stands for the position.
         Self { offset: (offset != u64::MAX).then_some(offset), ..self }
+    }
+
+    /// At the offset that this pointer leads to, unless it leads nowhere.
+    fn at_pointer(self, pointer: u64) -> Self {
+        Self { elsewhere: pointer != 0, ..self }
     }
 
     fn flags(self, flags: u64) -> Self {
@@ -59,8 +66,8 @@ pub(crate) fn asked(call: Call, args: &[u64; 6]) -> Option<Asked> {
         Call::Writev => write(args[0]),
         Call::Pwritev => write(args[0]).at(args[3]),
         Call::Pwritev2 => write(args[0]).at(args[3]).flags(args[5]),
-        Call::Sendfile => read(args[1]).bytes(args[3]),
-        Call::CopyFileRange => write(args[2]).bytes(args[4]),
+        Call::Sendfile => read(args[1]).bytes(args[3]).at_pointer(args[2]),
+        Call::CopyFileRange => write(args[2]).bytes(args[4]).at_pointer(args[3]),
         Call::Fsync => Asked::new(OperationKind::Fsync, args[0]),
         Call::Fdatasync => Asked::new(OperationKind::Fdatasync, args[0]),
         Call::SyncFileRange | Call::Syncfs => Asked::new(OperationKind::OtherSync, args[0]),
@@ -99,8 +106,13 @@ mod tests {
         assert_eq!(of(Call::Read, [3, 9, 4096, 77, 0, 0]).offset, None);
         let write = of(Call::Pwritev2, [4, 9, 2, u64::MAX, 0, RWF_DSYNC | RWF_APPEND]);
         assert_eq!((write.bytes, write.offset, write.durable, write.appends), (None, None, true, true));
-        assert_eq!(of(Call::Sendfile, [7, 3, 0, 500, 0, 0]).fd, Some(3));
-        assert_eq!(of(Call::CopyFileRange, [3, 0, 4, 0, 900, 0]).fd, Some(4));
+        for (call, args, fd) in
+            [(Call::Sendfile, [7, 3, 0, 500, 0, 0], 3), (Call::CopyFileRange, [3, 0x7f00, 4, 0, 900, 0], 4)]
+        {
+            assert_eq!((of(call, args).fd, of(call, args).elsewhere), (Some(fd), false), "{call:?}");
+        }
+        assert!(of(Call::Sendfile, [7, 3, 0x7f00, 500, 0, 0]).elsewhere);
+        assert!(of(Call::CopyFileRange, [3, 0, 4, 0x7f00, 900, 0]).elsewhere);
         assert_eq!(of(Call::Sync, [0; 6]).fd, None);
         assert_eq!(asked(Call::Msync, &[0, 0, 1, 0, 0, 0]), None);
         assert_eq!(asked(Call::IoUringEnter, &[0; 6]), None);

@@ -128,6 +128,12 @@ impl Descriptors {
         continues
     }
 
+    /// Whether a call that leaves the position alone, at an offset that no event tells, comes after another one on the same
+    /// descriptor: so it goes on, as long as its requests do not tell otherwise.
+    pub(crate) fn elsewhere(&mut self, process: u32, fd: u32) -> bool {
+        self.known.get_mut(&(process, fd)).is_some_and(|known| std::mem::replace(&mut known.used, true))
+    }
+
     /// Where a call with an offset ended whose size was not known before.
     pub(crate) fn ended(&mut self, file: u32, offset: u64, bytes: u64, writes: bool) {
         if let Some(file) = self.files.get_mut(file as usize) {

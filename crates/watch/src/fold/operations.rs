@@ -42,6 +42,8 @@ pub(crate) struct Begun {
     pub(crate) asked: Option<u64>,
     /// Where it begins in its file; `None` if not known.
     pub(crate) offset: Option<u64>,
+    /// Whether it is a call whose offset no event tells.
+    pub(crate) elsewhere: bool,
     pub(crate) sequential: bool,
     /// Whether a write certainly makes its file longer.
     pub(crate) appends: bool,
@@ -66,6 +68,7 @@ impl Begun {
             direct: None,
             asked: None,
             offset: None,
+            elsewhere: false,
             sequential: false,
             appends: false,
             aim: None,

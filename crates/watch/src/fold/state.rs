@@ -142,13 +142,15 @@ impl FoldState {
             (Some(opened), Some(offset), _) if moves => {
                 self.descriptors.at_offset(opened.file, offset, asked.bytes, writes)
             }
+            (Some(_), None, Some(fd)) if moves && asked.elsewhere => self.descriptors.elsewhere(process, fd),
             (Some(_), None, Some(fd)) if moves => self.descriptors.at_position(process, fd, asked.bytes),
             _ => false,
         };
         let aim = opened.and_then(|opened| self.aim(process, asked, &opened, files));
         let file = opened.map(|opened| opened.seen);
         let is_durable = asked.durable || file.is_some_and(|file| file.durable);
-        let at_end = |file: FileSeen| file.append || asked.offset.is_none() && opened.is_some_and(|it| it.at_end);
+        let at_position = asked.offset.is_none() && !asked.elsewhere;
+        let at_end = |file: FileSeen| file.append || at_position && opened.is_some_and(|it| it.at_end);
         Some(Begun {
             at_ns: seen.at_ns,
             thread: seen.thread,
@@ -164,6 +166,7 @@ impl FoldState {
             direct: moves.then(|| file.is_some_and(|file| file.direct)),
             asked: asked.bytes,
             offset: asked.offset,
+            elsewhere: asked.elsewhere,
             sequential,
             appends: writes && (asked.appends || file.is_some_and(at_end)),
             aim,
@@ -179,6 +182,7 @@ impl FoldState {
             _ if !moves => Place::At(0),
             _ if writes && (asked.appends || opened.seen.append) => Place::End,
             Some(offset) => Place::At(offset),
+            None if asked.elsewhere => Place::Unknown,
             None => Place::Position,
         };
         capture.opened((process, asked.fd?), opened, place, files)

@@ -54,6 +54,26 @@ fn operations_are_kept_with_their_threads_and_files() {
 }
 
 #[test]
+fn a_call_whose_offset_stands_in_memory_is_placed_by_its_requests() {
+    // Its descriptor's position stays, also when it is looked at again, once a second.
+    let of = |mut scene: Scene| {
+        for (round, at) in (0..24_u64).map(|round| (round, round * 100_000)) {
+            scene.began(at, THREAD, Call::Sendfile, [SOCKET, PLAIN, 0x7f00, 4096]);
+            scene.out(at + 8, THREAD, 2);
+            scene.request([at + 5, at + 6, at + 90], THREAD, 8 * round..8 * round + 8, "R");
+            scene.back(at + 91, THREAD);
+            scene.ended(at + 100, THREAD, Call::Sendfile, 4096);
+        }
+        scene
+    };
+    let captured = of(kept()).captured(3_000_000);
+    assert_eq!(offsets(&captured), (0..24_u64).map(|round| round * 4096).collect::<Vec<_>>());
+    let watched = of(Scene::new()).watched(3_000_000);
+    let [read] = &watched.operations[..] else { panic!("{:#?}", watched.operations) };
+    assert_eq!((read.count, read.sequential, read.cached), (24, 23, 0));
+}
+
+#[test]
 fn a_thread_with_several_operations_at_once_has_several_lanes() {
     let mut scene = kept();
     for (at, request, sector) in [(1, 0x100, 6400), (10, 0x200, 3200), (120, 0x300, 6400)] {
