@@ -30,6 +30,9 @@ const THROTTLE: [(&str, &str, &str, &str); 4] = [
 const READ_AGAIN: [&str; 4] =
     ["total_workingset_refault_file", "workingset_refault_file", "total_workingset_refault", "workingset_refault"];
 
+/// What a limit on processors is recorded as.
+const QUOTA: &str = "cpu_quota";
+
 /// What was used of a limit so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Used {
@@ -51,7 +54,14 @@ struct Reading {
     read_again_bytes: Option<u64>,
 }
 
-/// The limits on a process at one moment.
+impl Reading {
+    /// Whether both are of one limit.
+    fn is_of(&self, other: &Self) -> bool {
+        (&self.file, self.limits, &self.disk) == (&other.file, other.limits, &other.disk)
+    }
+}
+
+/// The limits on processes at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct LimitReadings(Vec<Reading>);
 
@@ -76,6 +86,22 @@ impl LimitReadings {
         Self(all)
     }
 
+    /// Reads the limits that hold for any of some processes, each limit once. A part of the processors that some of them may
+    /// use alone bounds not all together, and is left out.
+    pub(crate) fn of_all(root: &Root, mounts: &[Mount], pids: &[u32]) -> Self {
+        let there = pids.iter().filter(|pid| root.exists(format!("proc/{pid}/cgroup")));
+        let of_each: Vec<Self> = there.map(|pid| Self::of(root, mounts, *pid)).collect();
+        let has = |of: &Self, reading: &Reading| of.0.iter().any(|known| known.is_of(reading));
+        let mut all = Self::default();
+        for reading in of_each.iter().flat_map(|of| &of.0) {
+            let counts = reading.limits != QUOTA || of_each.iter().all(|of| has(of, reading));
+            if counts && !has(&all, reading) {
+                all.0.push(reading.clone());
+            }
+        }
+        all
+    }
+
     /// Whether no limit holds.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -90,8 +116,7 @@ impl LimitReadings {
     pub(crate) fn since(&self, then: &Self, span_ns: u64) -> Vec<GroupLimit> {
         let seconds = span_ns.max(1) as f64 / 1e9;
         let limit = |now: &Reading| {
-            let is_same = |then: &&Reading| (&then.file, then.limits, &then.disk) == (&now.file, now.limits, &now.disk);
-            let then = then.0.iter().find(is_same)?;
+            let then = then.0.iter().find(|then| then.is_of(now))?;
             let used = match (now.used, then.used) {
                 (Used::Counted(now), Used::Counted(then)) => (now - then).max(0.0) / seconds,
                 (Used::Level(now) | Used::Counted(now), _) => now,
@@ -204,7 +229,7 @@ fn quota(root: &Root, group: &Group, accounts: &[Group]) -> Option<Reading> {
     };
     Some(Reading {
         file: shown(group, file),
-        limits: "cpu_quota",
+        limits: QUOTA,
         disk: String::new(),
         limit: quota_us / period_us,
         // Nanoseconds of processor time a second are billionths of a processor.

@@ -23,7 +23,7 @@ use halfpower_record::{
 
 use crate::WatchError;
 use clock::{monotonic_ns, unix_ms};
-use counters::Counters;
+use counters::{Counters, one_of_each_group};
 use neighbours::Neighbours;
 use places::{Answers, Places};
 use probe::Probe;
@@ -114,8 +114,12 @@ impl Session {
             followed.processes().for_each(|pid| places.look_at(pid));
         }
         let now_ns = monotonic_ns();
-        let first = followed.processes().next().filter(|_| !matches!(asked, Asked::Disk { .. }));
-        let counters = Counters::begin(root, &places, first, now_ns);
+        let (whose, group) = match asked {
+            Asked::Disk { .. } => (Vec::new(), None),
+            Asked::Processes { .. } => (one_of_each_group(root, followed.processes()), None),
+            Asked::Group { folder, .. } => (one_of_each_group(root, followed.processes()), Some(folder.as_path())),
+        };
+        let counters = Counters::begin(root, &places, whose, group, now_ns);
         let mut session = Self {
             folder: root.to_path_buf(),
             asked: asked.clone(),
