@@ -209,7 +209,21 @@ pub(super) fn depth_while_busy(disk: &DeviceUse) -> f64 {
 /// Whether what others moved was counted: by events, or by the counters of every disk that the subject uses.
 pub(super) fn knows_others(watched: &Watched) -> bool {
     let is_counted = |disk: &String| watched.disks.iter().any(|counted| counted.name == *disk);
-    watched.traced_ns > 0 || watched.places.iter().flat_map(|place| &place.disks).all(is_counted)
+    let are_counted = watched.places.iter().flat_map(|place| &place.disks).all(is_counted);
+    watched.traced_ns > 0 || are_counted && !may_write_twice(watched)
+}
+
+/// Whether what is written may go to several disks, as on a mirror: these then write more than anybody gave them.
+fn may_write_twice(watched: &Watched) -> bool {
+    /// Share of the bytes that are written, up to which twice as many change little.
+    const HARDLY: f64 = 0.05;
+    let is_one_of_several = |disk: &&DeviceUse| {
+        watched.places.iter().any(|place| place.disks.len() > 1 && place.disks.contains(&disk.name))
+    };
+    let disks = || watched.disks.iter().filter(is_one_of_several);
+    let written: f64 = disks().map(|disk| disk.writes.sectors as f64).sum();
+    let read: f64 = disks().map(|disk| disk.reads.sectors as f64).sum();
+    quotient(written, written + read) > HARDLY
 }
 
 /// The disks as a whole.
@@ -223,4 +237,34 @@ pub(super) fn disks(watched: &Watched) -> Vec<WatchDisk> {
         mbps: a_second(disk, disk.bytes()) / 1e6,
     };
     watched.disks.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use halfpower_record::DeviceRequests;
+
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_beneath_a_mirror_is_not_known_by_counters() {
+        let moved = |sectors| DeviceRequests { sectors, ..DeviceRequests::default() };
+        let disk = |name: &str, written| DeviceUse {
+            name: name.to_string(),
+            reads: moved(1000),
+            writes: moved(written),
+            busy_ms: 1,
+            in_queue_ms: 1,
+            span_ns: 1_000_000_000,
+        };
+        let knows = |names: &[&str], written, traced_ns| {
+            let disks = names.iter().map(|name| (*name).to_string()).collect();
+            let place =
+                WatchedPlace { path: "/srv".into(), file_system: "ext4".into(), disks, volumes: vec!["md0".into()] };
+            let disks = names.iter().map(|name| disk(name, written)).collect();
+            knows_others(&Watched { places: vec![place], disks, traced_ns, ..Watched::default() })
+        };
+        assert!(!knows(&["sda", "sdb"], 500, 0), "each byte may be there twice");
+        assert!(knows(&["sda", "sdb"], 10, 0), "it hardly writes");
+        assert!(knows(&["sda"], 500, 0) && knows(&["sda", "sdb"], 500, 1));
+    }
 }
