@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use halfpower_os::DeviceNumber;
-use halfpower_os::mounts::{Mount, mount_of};
+use halfpower_os::mounts::{Mount, mount_of, parse};
 use halfpower_os::tasks::{OpenFile, open_file, task};
 use halfpower_probe::{Disk, Root, disks_of_mount, mounts};
 use halfpower_record::WatchedPlace;
@@ -25,6 +26,8 @@ pub(crate) struct Places {
     all: Vec<WatchedPlace>,
     /// The index of each device's place.
     of_device: BTreeMap<DeviceNumber, usize>,
+    /// Of overlays, the device on which their files are written.
+    written_on: BTreeMap<DeviceNumber, DeviceNumber>,
     /// The disks that events name, as the fold counts them.
     named: Vec<String>,
     /// The only place on each disk that was asked for; found anew when there are more places.
@@ -43,6 +46,7 @@ impl Places {
             mounts,
             all: Vec::new(),
             of_device: BTreeMap::new(),
+            written_on: BTreeMap::new(),
             named: Vec::new(),
             only: BTreeMap::new(),
             watched: None,
@@ -125,17 +129,20 @@ impl Places {
             descriptors.filter_map(|descriptor| descriptor.file_name().to_str()?.parse().ok()).collect();
         for fd in numbers {
             if let Some(file) = open_file(&self.folder, pid, fd) {
-                self.of_file(&file);
+                self.of_file(pid, &file);
             }
         }
-        let folder = fs::read_link(process.join("cwd")).ok();
-        if let Some(mount) = folder.and_then(|folder| mount_of(&self.mounts, &folder, None).cloned()) {
-            self.of_mount(&mount, mount.number);
+        let folder = process.join("cwd");
+        if let (Ok(path), Ok(metadata)) = (fs::read_link(&folder), fs::metadata(&folder)) {
+            let number = DeviceNumber::of(metadata.dev());
+            if let Some(mount) = self.mount_at(pid, &path, number) {
+                self.of_mount(&mount, number);
+            }
         }
     }
 
-    /// The place of an open file; `None` if no mount holds it.
-    pub(crate) fn of_file(&mut self, file: &OpenFile) -> Option<usize> {
+    /// The place of a file that a process has open; `None` if no mount holds it.
+    pub(crate) fn of_file(&mut self, pid: u32, file: &OpenFile) -> Option<usize> {
         if let Some(known) = self.of_device.get(&file.device) {
             return Some(*known);
         }
@@ -144,18 +151,43 @@ impl Places {
             let place = self.place(file.path.display().to_string(), String::new(), &tops);
             return Some(self.add(file.device, place));
         }
-        if !self.mounts.iter().any(|mount| mount.number == file.device) {
+        let mount = self.mount_at(pid, &file.path, file.device)?;
+        Some(self.of_mount(&mount, file.device))
+    }
+
+    /// The mount that holds a path of a process, on a device of this number. A process in a container names it as it is in there,
+    /// and may have mounts that this one does not see. A subvolume of btrfs has a number that no mount shows: its path decides.
+    fn mount_at(&mut self, pid: u32, path: &Path, number: DeviceNumber) -> Option<Mount> {
+        let of_number = |mounts: &[Mount]| {
+            let nearest = mount_of(mounts, path, Some(number)).filter(|mount| mount.number == number);
+            nearest.or_else(|| mounts.iter().find(|mount| mount.number == number)).cloned()
+        };
+        if !self.mounts.iter().any(|mount| mount.number == number) {
             self.mounts = mounts(&self.root);
         }
-        let mount = mount_of(&self.mounts, &file.path, Some(file.device)).cloned()?;
-        Some(self.of_mount(&mount, file.device))
+        of_number(&self.mounts).or_else(|| {
+            let its = parse(&fs::read(self.folder.join(format!("proc/{pid}/mountinfo"))).unwrap_or_default());
+            let its = if its.is_empty() { &self.mounts } else { &its };
+            of_number(its).or_else(|| mount_of(its, path, None).cloned())
+        })
+    }
+
+    /// The mount of the upper folder of an overlay, where its files are written. It is named as whoever mounted it sees it.
+    fn upper_of(&self, mount: &Mount) -> Option<Mount> {
+        let upper = mount.options.split(',').find_map(|option| option.strip_prefix("upperdir="))?;
+        let beneath = mount_of(&self.mounts, Path::new(upper), None).filter(|beneath| beneath.kind != "overlay");
+        beneath.filter(|_| mount.kind == "overlay").cloned()
     }
 
     fn of_mount(&mut self, mount: &Mount, device: DeviceNumber) -> usize {
         if let Some(known) = self.of_device.get(&device) {
             return *known;
         }
-        let tops = disks_of_mount(&self.root, mount);
+        let upper = self.upper_of(mount);
+        if let Some(upper) = &upper {
+            self.written_on.insert(device, upper.number);
+        }
+        let tops = disks_of_mount(&self.root, upper.as_ref().unwrap_or(mount));
         let place = self.place(mount.point.display().to_string(), mount.kind.clone(), &tops);
         self.add(device, place)
     }
@@ -190,7 +222,7 @@ impl Places {
 
     fn seen(&mut self, pid: u32, fd: u32) -> Option<FileSeen> {
         let file = open_file(&self.folder, pid, fd)?;
-        let place = self.of_file(&file);
+        let place = self.of_file(pid, &file);
         if let Some(watched) = &self.watched {
             let disks = &self.all.get(place?)?.disks;
             if !disks.iter().any(|disk| watched.contains(disk)) {
@@ -199,10 +231,11 @@ impl Places {
         }
         let link = self.folder.join(format!("proc/{pid}/fd/{fd}"));
         let bytes = fs::metadata(link).ok().map(|metadata| metadata.len()).filter(|_| !file.is_block_device);
+        let device = self.written_on.get(&file.device).copied().unwrap_or(file.device);
         Some(FileSeen {
             place,
             disks: self.bits(place),
-            device: rustix::fs::makedev(file.device.major, file.device.minor),
+            device: rustix::fs::makedev(device.major, device.minor),
             inode: file.inode,
             direct: file.direct,
             durable: file.durable,
@@ -259,5 +292,62 @@ impl Files for Answers<'_> {
         let first = task(self.folder, status.pid, status.pid);
         let (name, cgroup) = first.map_or((status.name, String::new()), |first| (first.name, first.cgroup));
         Some(Who { name, pid: status.pid, cgroup })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The host: its root on vda, a disk for volumes, and an overlay that lies on that.
+    const HOST: &str = "22 1 254:0 / / rw - ext4 /dev/vda rw\n\
+        30 22 8:16 / /mnt/data rw - ext4 /dev/sdb rw\n\
+        40 22 0:155 / /run/merged rw - overlay overlay rw,lowerdir=/l,upperdir=/mnt/data/x/diff,workdir=/w\n";
+    /// A container: a folder of the volumes, and a disk that the host has mounted nowhere.
+    const CONTAINER: &str = "50 49 0:155 / / rw - overlay overlay rw,lowerdir=/l,upperdir=/mnt/data/x/diff\n\
+        51 50 8:16 /pg /var/lib/pg rw - ext4 /dev/sdb rw\n\
+        52 50 8:32 / /scratch rw - xfs /dev/sdc rw\n";
+
+    fn open(path: &str, major: u32, minor: u32) -> OpenFile {
+        OpenFile {
+            path: path.into(),
+            direct: false,
+            durable: false,
+            append: false,
+            position: 0,
+            device: DeviceNumber { major, minor },
+            inode: 7,
+            is_block_device: false,
+        }
+    }
+
+    #[test]
+    fn what_a_container_names_is_found_on_its_own_disk() {
+        let base = tempfile::tempdir().unwrap();
+        let lay = |path: &str, text: &str| {
+            let path = base.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        lay("proc/self/mountinfo", HOST);
+        lay("proc/7/mountinfo", CONTAINER);
+        fs::create_dir_all(base.path().join("sys/dev/block")).unwrap();
+        for (number, name) in [("254:0", "vda"), ("8:16", "sdb"), ("8:32", "sdc")] {
+            lay(&format!("sys/devices/{name}/dev"), number);
+            let link = base.path().join(format!("sys/dev/block/{number}"));
+            std::os::unix::fs::symlink(format!("../../devices/{name}"), link).unwrap();
+        }
+        let mut places = Places::new(base.path());
+        let mut of = |path: &str, major: u32, minor: u32| {
+            let place = places.of_file(7, &open(path, major, minor)).unwrap();
+            let WatchedPlace { path, file_system, disks, .. } = places.all()[place].clone();
+            (path, file_system, disks.join(" "))
+        };
+        let told = |path: &str, kind: &str, disk: &str| (path.to_string(), kind.to_string(), disk.to_string());
+        assert_eq!(of("/var/lib/pg/base/1", 8, 16), told("/mnt/data", "ext4", "sdb"), "not the host's root");
+        assert_eq!(of("/scratch/a", 8, 32), told("/scratch", "xfs", "sdc"));
+        assert_eq!(of("/tmp/a", 0, 155), told("/run/merged", "overlay", "sdb"));
+        assert_eq!(of("/srv/a", 254, 0), told("/", "ext4", "vda"));
+        assert_eq!(places.written_on.get(&DeviceNumber { major: 0, minor: 155 }).map(|on| on.minor), Some(16));
     }
 }

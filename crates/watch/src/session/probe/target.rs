@@ -101,8 +101,8 @@ fn files(folder: &Path, followed: &Followed, places: &mut Places, place: usize) 
         left -= numbers.len();
         for fd in numbers {
             let Some(file) = open_file(folder, pid, fd) else { continue };
-            if places.of_file(&file) != Some(place) || !seen.insert((file.device.major, file.device.minor, file.inode))
-            {
+            let is_there = places.of_file(pid, &file) == Some(place);
+            if !is_there || !seen.insert((file.device.major, file.device.minor, file.inode)) {
                 continue;
             }
             let link = folder.join(format!("proc/{pid}/fd/{fd}"));
