@@ -7,7 +7,7 @@
 //! its requests tell that, as they do not go on as the stream does.
 
 use super::descriptors::Opened;
-use super::files::Files;
+use super::files::{FileSeen, Files};
 use super::keys::ByNumber;
 
 /// Files that a capture may have; operations on more are left out.
@@ -53,11 +53,12 @@ pub(crate) enum Aimed {
     Unknown,
 }
 
-/// What tells one file from another. A file that is open with and without direct I/O is two.
+/// What tells one file from another. A file that is open with and without direct I/O is two, and so are a removed one and the one
+/// that got its inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum FileKey {
     /// A file, or a block device that is open.
-    File { device: u64, inode: u64, direct: bool },
+    File { device: u64, inode: u64, born_ns: u64, direct: bool },
     /// Whatever of a disk is reached by asynchronous operations whose files no event names.
     Disk { disk: usize, direct: bool },
 }
@@ -143,6 +144,8 @@ pub(crate) struct Aims {
     has_names: bool,
     files: Vec<AimedFile>,
     index: ByNumber<FileKey, u32>,
+    /// When the file that has an inode of a device now was made.
+    born_ns: ByNumber<(u64, u64), u64>,
     held: ByNumber<(u32, u32), Held>,
     streams: Vec<Stream>,
     /// The disk and the file of each process's last write whose file no event named.
@@ -156,6 +159,7 @@ impl Aims {
             has_names,
             files: Vec::new(),
             index: ByNumber::default(),
+            born_ns: ByNumber::default(),
             held: ByNumber::default(),
             streams: Vec::new(),
             unnamed: ByNumber::default(),
@@ -181,7 +185,9 @@ impl Aims {
         files: &mut dyn Files,
     ) -> Option<Aim> {
         let seen = &opened.seen;
-        let file = self.file(FileKey::File { device: seen.device, inode: seen.inode, direct: seen.direct })?;
+        let FileSeen { device, inode, born_ns, direct, .. } = *seen;
+        self.born_ns.insert((device, inode), born_ns);
+        let file = self.file(FileKey::File { device, inode, born_ns, direct })?;
         let known = &mut self.files[file as usize];
         known.look(seen.bytes);
         if self.has_names && known.name.is_none() {
@@ -199,7 +205,8 @@ impl Aims {
 
     /// Where a page fault of a mapped file goes.
     pub(crate) fn mapped(&mut self, device: u64, inode: u64) -> Option<Aim> {
-        let file = self.file(FileKey::File { device, inode, direct: false })?;
+        let born_ns = self.born_ns.get(&(device, inode)).copied().unwrap_or(0);
+        let file = self.file(FileKey::File { device, inode, born_ns, direct: false })?;
         Some(Aim { file, at: Aimed::Unknown })
     }
 

@@ -11,6 +11,9 @@ pub struct FileSeen {
     pub device: u64,
     /// Its inode.
     pub inode: u64,
+    /// When it was made, in nanoseconds of Unix time, as its file system tells it; 0 if that is not known. Another file that
+    /// got the inode of a removed one has another time.
+    pub born_ns: u64,
     /// Whether it is open with `O_DIRECT`.
     pub direct: bool,
     /// Whether it is open with `O_SYNC` or `O_DSYNC`.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use halfpower_os::DeviceNumber;
 use halfpower_os::mounts::{Mount, mount_of, parse};
@@ -230,18 +231,20 @@ impl Places {
             }
         }
         let link = self.folder.join(format!("proc/{pid}/fd/{fd}"));
-        let bytes = fs::metadata(link).ok().map(|metadata| metadata.len()).filter(|_| !file.is_block_device);
+        let metadata = fs::metadata(link).ok().filter(|_| !file.is_block_device);
+        let born = metadata.as_ref().and_then(|metadata| metadata.created().ok()?.duration_since(UNIX_EPOCH).ok());
         let device = self.written_on.get(&file.device).copied().unwrap_or(file.device);
         Some(FileSeen {
             place,
             disks: self.bits(place),
             device: rustix::fs::makedev(device.major, device.minor),
             inode: file.inode,
+            born_ns: born.map_or(0, |born| born.as_nanos() as u64),
             direct: file.direct,
             durable: file.durable,
             append: file.append,
             position: file.position,
-            bytes,
+            bytes: metadata.map(|metadata| metadata.len()),
         })
     }
 

@@ -4,8 +4,8 @@ use halfpower_os::trace::{Call, Happening, Step};
 use halfpower_record::{Captured, CapturedFile, OperationKind};
 
 use super::scene::{DEVICE, DIRECT, MANY, OTHER, PLAIN, PROCESS, SOCKET, Scene, THREAD, WORKER, us};
-use crate::fold::Recording;
 use crate::fold::capture::Capture;
+use crate::fold::{FileSeen, Recording};
 
 fn kept() -> Scene {
     Scene::kept(Capture::new(Recording::default()))
@@ -51,6 +51,21 @@ fn operations_are_kept_with_their_threads_and_files() {
             (1, 60, 10, OperationKind::Fdatasync, 0, 0, 0, false),
         ]
     );
+}
+
+#[test]
+fn a_file_that_got_the_inode_of_a_removed_one_is_another() {
+    let mut scene = kept();
+    call(&mut scene, [10, 20], THREAD, Call::Pwrite, [PLAIN, 0, 4096, 0], 4096);
+    scene.end_slice(100);
+    let plain = scene.known.files.get_mut(&(PROCESS, PLAIN as u32)).unwrap();
+    *plain = FileSeen { born_ns: 9, bytes: Some(0), position: 0, ..*plain };
+    scene.begin_slice(1000);
+    call(&mut scene, [1010, 1020], THREAD, Call::Pwrite, [PLAIN, 0, 4096, 0], 4096);
+    let captured = scene.captured(1100);
+    let files: Vec<u32> = captured.operations.iter().map(|one| one.file).collect();
+    let sizes: Vec<u64> = captured.files.iter().map(|file| file.bytes).collect();
+    assert_eq!((files, sizes), (vec![0, 1], vec![8192, 0]), "the second one grows");
 }
 
 #[test]
