@@ -81,10 +81,11 @@ impl Descriptors {
         }
     }
 
-    /// A descriptor is closed.
+    /// A descriptor is closed: what comes by this number later goes on where nothing was before.
     pub(crate) fn closes(&mut self, process: u32, fd: u32) {
         if let Some(known) = self.known.get_mut(&(process, fd)) {
             known.may_be_another |= known.writes;
+            known.used = false;
         }
     }
 

@@ -354,6 +354,21 @@ fn what_continues_and_what_appends_is_recognised() {
 }
 
 #[test]
+fn what_is_read_after_another_file_was_closed_continues_nothing() {
+    let mut scene = Scene::new();
+    for at in [0, 100, 200] {
+        for began in [at, at + 10] {
+            scene.began(began, THREAD, Call::Read, [PLAIN, 0, 4096, 0]);
+            scene.ended(began + 5, THREAD, Call::Read, 4096);
+        }
+        scene.add(at + 20, THREAD, Happening::Closes { fd: PLAIN as u32 });
+    }
+    let watched = scene.watched(300);
+    let read = only(&watched, OperationKind::Read);
+    assert_eq!((read.count, read.sequential), (6, 3));
+}
+
+#[test]
 fn reads_are_slower_while_another_process_writes() {
     let mut scene = Scene::new();
     for round in 0..100_u64 {
