@@ -84,7 +84,7 @@ impl Tracer {
     /// # Errors
     /// [`OsError::Tracing`] if the tracepoints or the devices are not available.
     pub fn new<'a>(devices: impl IntoIterator<Item = &'a str>) -> Result<Self, OsError> {
-        let disks = DisksUnder::find(Path::new("/sys/block"), devices);
+        let disks = DisksUnder::here(devices);
         if disks.names.is_empty() {
             return Err(OsError::Tracing { why: "no block device is known under the target".to_string() });
         }

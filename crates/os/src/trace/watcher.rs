@@ -96,7 +96,7 @@ impl Watcher {
     /// [`OsError::Tracing`] if tracefs cannot be used, or the kernel lacks events without which nothing is understood; other
     /// events that it lacks are [`Watcher::missing`].
     pub fn new(disks: &[&str], threads: &[u32]) -> Result<Self, OsError> {
-        let under = DisksUnder::find(Path::new("/sys/block"), disks.iter().copied());
+        let under = DisksUnder::here(disks.iter().copied());
         let (of_threads, page) = Recorder::new()?;
         let (of_disks, _) = Recorder::new()?;
         let mut watcher = Self {
