@@ -265,10 +265,12 @@ fn scheduled(schedstat: &str) -> Option<[u64; 2]> {
     }
 }
 
-/// Whether the kernel counts the time that is waited for block I/O. Kernels before 5.14 have no switch.
+/// Whether the kernel counts the time that is waited for block I/O. Kernels before 5.14 have no switch: there it is told by what
+/// they counted of the thread, or of the first process, which has read from disks.
 fn counts_delays(root: &Path, waited_ns: u64) -> bool {
     let switch = fs::read_to_string(root.join("proc/sys/kernel/task_delayacct"));
-    switch.map_or(waited_ns > 0, |text| text.trim() != "0")
+    let of_first = || Stat::read(&root.join("proc/1")).and_then(|stat| stat.number(BLOCK_IO_TICKS)).unwrap_or(0);
+    switch.map_or_else(|_| waited_ns > 0 || of_first() > 0, |text| text.trim() != "0")
 }
 
 /// Bytes that a process made disks read and write; `None` if that cannot be read.

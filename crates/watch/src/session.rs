@@ -315,9 +315,13 @@ impl Session {
             unseen.push(unseen_of(source, why, without));
         };
         if processors.block_io_ns.is_none() {
+            let has_switch = self.folder.join("proc/sys/kernel/task_delayacct").exists();
             add(
                 "delay accounting of tasks",
-                "it is off (`sysctl kernel.task_delayacct=1` switches it on)",
+                match has_switch {
+                    true => "it is off (`sysctl kernel.task_delayacct=1` switches it on)",
+                    false => "this kernel was built or started without it",
+                },
                 "how long threads waited for block I/O, as the kernel counts it",
             );
         }

@@ -64,6 +64,17 @@ fn a_thread_is_read_as_the_kernel_counts_it() {
 }
 
 #[test]
+fn a_thread_that_never_waited_for_block_io_has_waited_for_no_time_also_on_older_kernels() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let never = stat(7, "a", "S", 1).replace(" 17 0 0 0 5 ", " 17 0 0 0 0 ");
+    write(root, "proc/7/task/7/stat", &never);
+    assert_eq!(task(root, 7, 7).unwrap().block_io_ns, None, "nothing tells whether it is counted");
+    write(root, "proc/1/stat", &stat(1, "systemd", "S", 0));
+    assert_eq!(task(root, 7, 7).unwrap().block_io_ns, Some(0));
+}
+
+#[test]
 fn a_control_group_is_that_of_the_unified_hierarchy_or_of_an_older_one() {
     assert_eq!(cgroup("0::/a/b\n"), "/a/b");
     assert_eq!(cgroup("9:name=systemd:/s\n4:cpu,cpuacct:/c\n7:blkio:/d:e\n0::/\n"), "/d:e");
