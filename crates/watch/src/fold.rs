@@ -2,7 +2,7 @@
 //!
 //! It is pure: events and answers about files come in, counts and times go out. An operation is a call from its beginning
 //! to its end, a request of io_uring, a request of the kernel's older asynchronous I/O from the block layer's queue to its
-//! completion, or a page fault that had to read. It counts if tracing saw its beginning; what it saw to the end stands for what a
+//! completion (of io_uring too, where the kernel does not tell when its requests end), or a page fault that had to read. It counts if tracing saw its beginning; what it saw to the end stands for what a
 //! slice's end cut (`cut.rs`).
 
 mod aims;
@@ -50,11 +50,13 @@ pub struct Sources {
     pub scheduler: bool,
     /// Whether page faults of mapped files are seen.
     pub faults: bool,
+    /// Whether requests of io_uring are seen to begin and to end.
+    pub rings: bool,
 }
 
 impl Default for Sources {
     fn default() -> Self {
-        Self { scheduler: true, faults: true }
+        Self { scheduler: true, faults: true, rings: true }
     }
 }
 
@@ -77,7 +79,7 @@ impl Fold {
     /// Begins at this time of the monotonic clock; nothing is traced yet.
     pub fn new(began_ns: u64, sources: Sources) -> Self {
         Self {
-            state: FoldState::new(began_ns, sources.scheduler, sources.faults),
+            state: FoldState::new(began_ns, sources.scheduler, sources.faults, sources.rings),
             disks: Vec::new(),
             named: Vec::new(),
             is_traced: false,
@@ -109,6 +111,7 @@ impl Fold {
     pub fn sources(&mut self, sources: Sources) {
         self.state.has_scheduler = sources.scheduler;
         self.state.has_faults = sources.faults;
+        self.state.has_rings = sources.rings;
     }
 
     /// Whether a control group limits the subject's requests: requests that a worker of the kernel queues for it were held

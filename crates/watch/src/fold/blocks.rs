@@ -31,6 +31,9 @@ const ENCRYPTS: &str = "dmcrypt_write";
 /// Prefix, and a part, of the names of the threads of md's mirrors and arrays with parity, such as `md0_raid5`.
 const ARRAY: [&str; 2] = ["md", "_raid"];
 
+/// Prefix of the names of the threads of a process that work for its rings.
+const RING: &str = "iou-";
+
 /// An event of the block layer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockEvent<'a> {
@@ -198,7 +201,11 @@ impl FoldState {
         let kind = if writes { OperationKind::Write } else { OperationKind::Read };
         if let Some(submitting) = thread.submitting.as_mut().filter(|_| has_data) {
             submitting.owed = submitting.owed.saturating_sub(1);
-            let begun = Begun::unnamed(seen.at_ns, seen.thread, process, kind, IssuedBy::Aio);
+            let begun = Begun::unnamed(seen.at_ns, seen.thread, process, kind, submitting.by);
+            return Some(self.slots.open(begun));
+        }
+        if !self.has_rings && has_data && !event.rwbs.meta && event.name().starts_with(RING) {
+            let begun = Begun::unnamed(seen.at_ns, seen.thread, process, kind, IssuedBy::IoUring);
             return Some(self.slots.open(begun));
         }
         // A worker of a ring carries out a request that could not be done at once.
@@ -378,7 +385,7 @@ impl FoldState {
         let wait = if done.is_flush { Wait::Flush } else { Wait::Device };
         let mut cause = origin.cause;
         let mut ended = None;
-        let has_scheduler = self.has_scheduler;
+        let (has_scheduler, has_rings) = (self.has_scheduler, self.has_rings);
         let is_owned = origin.owner.is_some_and(|owner| self.slots.get(owner).is_some());
         // A read may wait for what a read of its thread before it sent ahead.
         let waiting = match origin.owner {
@@ -397,8 +404,9 @@ impl FoldState {
                 let ends_here = match op.begun.by {
                     // A sync ends when its worker has done it.
                     IssuedBy::Aio => !op.begun.kind.is_durable(),
+                    IssuedBy::IoUring => !has_rings && !op.begun.kind.is_durable(),
                     IssuedBy::Mapping => !has_scheduler,
-                    IssuedBy::Calls | IssuedBy::IoUring => false,
+                    IssuedBy::Calls => false,
                 };
                 ended = (ends_here && op.open == 0).then_some(op.sent);
             }

@@ -45,6 +45,7 @@ pub(crate) struct Owed {
 pub(crate) struct FoldState {
     pub(crate) has_scheduler: bool,
     pub(crate) has_faults: bool,
+    pub(crate) has_rings: bool,
     pub(crate) is_limited: bool,
     pub(crate) threads: ByNumber<u32, Thread>,
     pub(crate) slots: Slots,
@@ -71,10 +72,11 @@ pub(crate) struct FoldState {
 }
 
 impl FoldState {
-    pub(crate) fn new(began_ns: u64, has_scheduler: bool, has_faults: bool) -> Self {
+    pub(crate) fn new(began_ns: u64, has_scheduler: bool, has_faults: bool, has_rings: bool) -> Self {
         Self {
             has_scheduler,
             has_faults,
+            has_rings,
             is_limited: false,
             threads: ByNumber::default(),
             slots: Slots::default(),
@@ -118,7 +120,12 @@ impl FoldState {
         thread.cut();
         thread.state = State::Running;
         thread.since_ns = at_ns;
-        thread.submitting = (call == Call::IoSubmit).then_some(Submitting { at_ns, owed: args[1] });
+        let by = match call {
+            Call::IoSubmit => Some(IssuedBy::Aio),
+            Call::IoUringEnter if !self.has_rings => Some(IssuedBy::IoUring),
+            _ => None,
+        };
+        thread.submitting = by.map(|by| Submitting { at_ns, owed: args[1], by });
         let Some(asked) = asked(call, args) else { return };
         let Some(begun) = self.begun(seen, process, call, asked, files) else { return };
         let op = self.slots.open(begun);
@@ -192,10 +199,10 @@ impl FoldState {
         let Some(thread) = self.threads.get_mut(&seen.thread) else { return };
         thread.turn(&mut self.slots, seen.at_ns, State::Running);
         let at_ns = thread.since_ns;
-        let submitted = thread.submitting.take().filter(|call| call.owed > 0);
+        let submitted = thread.submitting.take().filter(|call| call.owed > 0 && call.by == IssuedBy::Aio);
         thread.ring = None;
         if let Some((submitted, process)) = submitted.zip(thread.process).filter(|_| result > 0) {
-            let Submitting { at_ns, owed } = submitted;
+            let Submitting { at_ns, owed, .. } = submitted;
             let owed = Owed { process, thread: seen.thread, at_ns, count: owed.min(result as u64) };
             if self.is_limited {
                 self.owed.push_back(owed);
@@ -224,6 +231,9 @@ impl FoldState {
     }
 
     pub(crate) fn ring_began(&mut self, seen: &Seen, request: u64, opcode: u8, files: &mut dyn Files) {
+        if !self.has_rings {
+            return;
+        }
         let Some(process) = self.process_of(seen.thread, seen.at_ns, files) else { return };
         let op = asked_of_ring(opcode)
             .map(|kind| self.slots.open(Begun::unnamed(seen.at_ns, seen.thread, process, kind, IssuedBy::IoUring)));

@@ -304,6 +304,22 @@ fn a_worker_of_a_ring_sends_what_the_ring_asked_for() {
 }
 
 #[test]
+fn requests_of_a_ring_whose_ends_no_event_tells_count_from_queue_to_completion() {
+    let mut scene = Scene::new();
+    scene.fold.sources(super::Sources { rings: false, ..super::Sources::default() });
+    scene.began(0, THREAD, Call::IoUringEnter, [9, 2, 0, 0]);
+    scene.add(1, THREAD, Happening::RingBegan { request: 0x100, ring: 7, opcode: 22 });
+    scene.request([5, 10, 105], THREAD, 64..72, "R");
+    scene.request([6, 11, 206], THREAD, 72..80, "R");
+    scene.ended(9, THREAD, Call::IoUringEnter, 2);
+    let watched = scene.watched(400);
+    let read = only(&watched, OperationKind::Read);
+    assert_eq!((read.by, read.count, read.unended, read.bytes), (IssuedBy::IoUring, 2, 0, 8192));
+    assert_eq!(waits(read), [(Wait::BlockQueue, 10), (Wait::Device, 290)]);
+    assert_eq!(watched.operations.len(), 1, "no page fault: {:#?}", watched.operations);
+}
+
+#[test]
 fn older_asynchronous_requests_count_from_queue_to_completion() {
     let mut scene = Scene::new();
     scene.began(0, THREAD, Call::IoSubmit, [1, 2, 0, 0]);
@@ -581,7 +597,7 @@ fn a_page_fault_that_reads_is_an_operation_and_what_is_read_ahead_is_told_apart(
 #[test]
 fn without_the_schedulers_events_waits_are_told_by_requests_alone() {
     let mut scene = Scene::new();
-    scene.fold.sources(super::Sources { scheduler: false, faults: false });
+    scene.fold.sources(super::Sources { scheduler: false, faults: false, rings: true });
     scene.began(0, THREAD, Call::Pread, [DIRECT, 0, 4096, 0]);
     scene.request([10, 20, 120], THREAD, 0..8, "R");
     scene.ended(130, THREAD, Call::Pread, 4096);

@@ -1,5 +1,7 @@
 //! Follows what the subject's threads do: run, wait for a processor, or sleep.
 
+use halfpower_record::IssuedBy;
+
 use super::operations::{OpKey, Slots};
 use super::spans::Span;
 
@@ -14,12 +16,13 @@ pub(crate) enum State {
     Blocked,
 }
 
-/// A call that hands requests to the kernel's older asynchronous I/O.
+/// A call that hands requests over of which no event tells when they end: to the kernel's older asynchronous I/O, or to a ring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Submitting {
     pub(crate) at_ns: u64,
     /// Requests that have not been seen to reach the block layer.
     pub(crate) owed: u64,
+    pub(crate) by: IssuedBy,
 }
 
 /// A page fault that may read.

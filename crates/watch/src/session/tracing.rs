@@ -25,7 +25,7 @@ const PARTS: [(&str, &[&str], &str); 9] = [
         &["sched_switch", "sched_wakeup"],
         "how long operations ran, and waited for a processor",
     ),
-    ("events of io_uring", &["io_uring_"], "operations by io_uring"),
+    ("events of io_uring", &["io_uring_"], "which files io_uring reaches, its syncs, and what memory answers it"),
     ("events of the block layer", &["block_"], "some steps of requests: merges, splits, the scheduler's queue"),
     ("events of jbd2", &["jbd2_"], "how long syncs waited for the journal"),
     ("events of ext4", &["ext4_"], "syncs of files by others"),
@@ -109,7 +109,11 @@ impl Tracing {
                 self.fold.disks(watcher.disks());
                 places.name(self.fold.disk_names());
                 let has = |event: &str| self.missing.iter().all(|missing| missing.event != event);
-                let sources = Sources { scheduler: has("sched_switch"), faults: has("mm_filemap_fault") };
+                let sources = Sources {
+                    scheduler: has("sched_switch"),
+                    faults: has("mm_filemap_fault"),
+                    rings: has("io_uring_submit_req") && has("io_uring_complete"),
+                };
                 self.fold.sources(sources);
                 self.watcher = Some(watcher);
                 self.switch_on();
