@@ -179,7 +179,7 @@ impl FoldState {
             origin.cause = self.cause_of_own(key, event);
             self.give(key, seen.at_ns, event, held.is_some(), files);
         } else if process.is_some() {
-            origin.cause = if event.rwbs.discard { Cause::Other } else { Cause::Operation };
+            origin.cause = if event.moves() { Cause::Operation } else { Cause::Other };
         } else {
             self.of_other(seen, event, &mut origin, files);
         }
@@ -197,7 +197,7 @@ impl FoldState {
         if current.is_some() {
             return current;
         }
-        let has_data = !event.sectors.is_empty() && !event.rwbs.discard;
+        let has_data = !event.sectors.is_empty() && event.moves();
         let kind = if writes { OperationKind::Write } else { OperationKind::Read };
         if let Some(submitting) = thread.submitting.as_mut().filter(|_| has_data) {
             submitting.owed = submitting.owed.saturating_sub(1);
@@ -325,7 +325,7 @@ impl FoldState {
     /// Why an operation of the subject sends a part.
     fn cause_of_own(&self, key: OpKey, event: &BlockEvent) -> Cause {
         let Some(op) = self.slots.get(key) else { return Cause::Other };
-        if event.rwbs.discard {
+        if !event.moves() {
             return Cause::Other;
         }
         let whole = |asked: u64| asked.saturating_add(PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
@@ -353,10 +353,10 @@ impl FoldState {
         origin.journal = self.journals.of_thread(thread).filter(|_| thread != 0);
         if !self.others.is_kernel(user) {
             origin.own = Some(false);
-            origin.cause = match (event.rwbs.discard, event.rwbs.ahead && event.rwbs.reads) {
-                (true, _) => Cause::Other,
-                (false, true) => Cause::ReadAhead,
-                (false, false) => Cause::Operation,
+            origin.cause = match (event.moves(), event.rwbs.ahead && event.rwbs.reads) {
+                (false, _) => Cause::Other,
+                (true, true) => Cause::ReadAhead,
+                (true, false) => Cause::Operation,
             };
             return;
         }
@@ -368,7 +368,7 @@ impl FoldState {
         // What somebody waits for is not written back by the kernel itself, and an array's parity does not tell.
         let is_of_somebody = is_of_volume(name) && (event.rwbs.sync || !name.starts_with(ENCRYPTS));
         origin.own = None;
-        origin.cause = if event.rwbs.discard {
+        origin.cause = if !event.moves() {
             Cause::Other
         } else if origin.journal.is_some() || commits || logs {
             Cause::Journal
