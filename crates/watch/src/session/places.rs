@@ -136,7 +136,8 @@ impl Places {
         let folder = process.join("cwd");
         if let (Ok(path), Ok(metadata)) = (fs::read_link(&folder), fs::metadata(&folder)) {
             let number = DeviceNumber::of(metadata.dev());
-            if let Some(mount) = self.mount_at(pid, &path, number) {
+            let is_new = !self.of_device.contains_key(&number);
+            if let Some(mount) = is_new.then(|| self.mount_at(pid, &path, number)).flatten() {
                 self.of_mount(&mount, number);
             }
         }
