@@ -34,7 +34,7 @@ use std::path::Path;
 
 use disks::{DisksUnder, filter_of};
 use events::{Decoder, wanted_events};
-use instance::{BufferSize, Instance, TraceFs, unreadable};
+use instance::{BufferSize, Instance, TraceFs, numbers_are_the_machines, unreadable};
 use page::PageLayout;
 
 use crate::OsError;
@@ -69,7 +69,8 @@ pub struct Tracer {
 /// # Errors
 /// [`OsError::Tracing`], which says why not.
 pub fn available() -> Result<(), OsError> {
-    TraceFs::find().map(drop)
+    TraceFs::find()?;
+    numbers_are_the_machines()
 }
 
 /// The current threads of this process, including those that the kernel runs for it.

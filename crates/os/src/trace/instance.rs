@@ -24,6 +24,11 @@ const TRIES: u32 = 16;
 /// Most bytes read of a file's text.
 const MOST_TEXT: usize = 1 << 16;
 
+/// Where the kernel tells the PID namespace of this process, and what it calls that of the machine (`PROC_PID_INIT_INO` of
+/// include/linux/proc_ns.h).
+const NAMESPACE: &str = "/proc/self/ns/pid";
+const OF_THE_MACHINE: &str = "pid:[4026531836]";
+
 /// Serial numbers of the instances of this process.
 static SERIAL: AtomicU32 = AtomicU32::new(0);
 
@@ -53,6 +58,25 @@ pub(crate) struct BufferSize {
     pub(crate) least_kib: usize,
     /// Most of each processor.
     pub(crate) most_kib: usize,
+}
+
+/// Refuses where processes have other numbers than those by which events name them, as in most containers: what others do would
+/// count as somebody's here who has such a number.
+///
+/// # Errors
+/// [`OsError::Tracing`], which says what to do.
+pub(crate) fn numbers_are_the_machines() -> Result<(), OsError> {
+    if tells_the_machine(fs::read_link(NAMESPACE).ok().as_deref()) {
+        return Ok(());
+    }
+    let why = "processes have numbers of their own in this container, and events name those of the machine: start it with \
+               --pid=host (`hostPID: true` in Kubernetes)";
+    Err(refused(why))
+}
+
+/// Whether a namespace is the machine's; where nothing tells, it is taken for that.
+fn tells_the_machine(namespace: Option<&Path>) -> bool {
+    namespace.is_none_or(|namespace| namespace == Path::new(OF_THE_MACHINE))
 }
 
 impl TraceFs {
@@ -166,7 +190,9 @@ impl Instance {
     /// # Errors
     /// [`OsError::Tracing`] if an instance cannot be created or set up.
     pub(crate) fn ready(buffers: BufferSize) -> Result<(Self, PageLayout), OsError> {
-        let instance = Self::new(TraceFs::find()?)?;
+        let tracefs = TraceFs::find()?;
+        numbers_are_the_machines()?;
+        let instance = Self::new(tracefs)?;
         let page = instance.tracefs.text("events/header_page").ok().and_then(|text| PageLayout::parse(&text));
         let page = page.ok_or_else(|| refused("header_page of tracefs is not understood"))?;
         // One clock for all processors, so that steps on different processors are ordered correctly.
@@ -353,6 +379,13 @@ impl Drop for Instance {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_a_container_are_not_the_machines() {
+        let is_the_machines = |namespace: Option<&str>| tells_the_machine(namespace.map(Path::new));
+        assert!(is_the_machines(Some("pid:[4026531836]")) && is_the_machines(None));
+        assert!(!is_the_machines(Some("pid:[4026532201]")));
+    }
 
     #[test]
     fn what_is_missing_is_counted_by_kind() {
