@@ -536,7 +536,10 @@ mod tests {
         assert!((together.commit_ns_p50 as f64 / 1.951e6 - 1.0).abs() < 0.02, "{together:?}");
         assert_eq!(findings.rows.commits.commits.len(), 4);
         let said = &findings.experiments[0].answer;
-        assert!(said.contains("16 writers commit within twice the time of one"), "{said}");
+        assert!(
+            said.contains("16 writers, of those tried (the next were 64), commit within twice the time of one"),
+            "{said}"
+        );
         assert!(said.contains("8 KiB, 1 at a time: 1,000 commits a second"), "{said}");
         let short = findings.experiments[0].short.as_ref().unwrap();
         assert_eq!(short.figure, "1,000 commits a second");
