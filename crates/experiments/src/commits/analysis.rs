@@ -100,9 +100,9 @@ pub struct CommitsAnswer {
     pub rates: CommitRates,
     /// How many writers share flushes before a commit takes twice as long.
     pub group: Option<GroupCommit>,
-    /// What stops a single writer.
+    /// What stops a single writer; `null` if a direct write and its flush, which tell of it, were not measured.
     pub stops_alone: Option<CommitStop>,
-    /// What stops many writers.
+    /// What stops many writers; `null` likewise, unless something else tells.
     pub stops_together: Option<CommitStop>,
     /// A flush while other writes are in flight.
     pub beside_others: Option<FlushBesideOthers>,
@@ -371,26 +371,24 @@ impl Commits {
         Some([flush_ns, (direct.median_ns() - flush_ns - charged_ns).max(0.0)])
     }
 
-    /// Shares of a lone writer's commit: of the flush, and of the write before it where only both are most of a commit.
-    fn device_shares(&self) -> Option<(f64, Option<f64>)> {
+    /// Shares of a lone writer's commit: of the flush, and of the write before it.
+    fn device_shares(&self) -> Option<[f64; 2]> {
         let commit_ns = self.usual(1)?.median_ns().max(1.0);
         let [share, write_share] = self.device_times_ns()?.map(|ns| (ns / commit_ns).min(1.0));
-        let write_share = write_share.min(1.0 - share);
-        if share >= MOST_OF_IT {
-            Some((share, None))
-        } else {
-            (share + write_share >= MOST_OF_IT).then_some((share, Some(write_share)))
-        }
+        Some([share, write_share.min(1.0 - share)])
     }
 
     fn stop_alone(&self, environment: &Environment) -> Option<CommitStop> {
-        self.usual(1)?;
+        let [share, write_share] = self.device_shares()?;
         let is_guest = environment.machine.virtualised.as_deref().is_some_and(|what| what.contains(VIRTUAL_MACHINE));
         let is_of_guest = is_guest && environment.capabilities.kind.is_hardware();
-        Some(match self.device_shares() {
-            None => CommitStop::Unknown,
-            Some((share, write_share)) if is_of_guest => CommitStop::VirtualDisk { share, write_share },
-            Some((share, write_share)) => CommitStop::DeviceFlush { share, write_share },
+        let write_share = (share < MOST_OF_IT).then_some(write_share);
+        Some(if share + write_share.unwrap_or_default() < MOST_OF_IT {
+            CommitStop::Unknown
+        } else if is_of_guest {
+            CommitStop::VirtualDisk { share, write_share }
+        } else {
+            CommitStop::DeviceFlush { share, write_share }
         })
     }
 
@@ -616,6 +614,12 @@ mod tests {
             record.cpu.user_ns = record.cpu.ios * 1_000_000;
         }
         assert_eq!(stop(direct).0, CommitStop::Unknown);
+        // Without direct writes nothing is known, and nothing is said to be unexplained.
+        let findings = findings(&Environment::default(), &[usual.clone(), runs(Cache::Both, 16, fdatasync(), 800.0)]);
+        assert_eq!((answer(&findings).stops_alone, answer(&findings).stops_together), (None, None));
+        let said = &findings.experiments[0].answer;
+        assert!(said.contains("what stops one writer was not measured: give the study a larger budget"), "{said}");
+        assert!(!findings.experiments[0].short.as_ref().unwrap().sentence.contains("unknown"));
     }
 
     /// Of 300 commits, the longest would be both their 99.9th percentile and no more than one commit.

@@ -47,6 +47,8 @@ fn is_known(row: &CommitRow) -> bool {
 fn details(found: &CommitsAnswer) -> Vec<String> {
     let clauses = [
         found.stops_alone.as_ref().map(|stop| format!("one at a time, {}", stopped(stop))),
+        (found.rates.alone.is_some() && found.stops_alone.is_none())
+            .then(|| "what stops one writer was not measured: give the study a larger budget".to_string()),
         found.group.as_ref().map(group),
         found.stops_together.as_ref().filter(|stop| found.stops_alone.as_ref() != Some(*stop)).map(together),
         found.rates.alone.as_ref().map(rate),
