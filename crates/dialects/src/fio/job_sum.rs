@@ -283,9 +283,9 @@ impl FioJob {
         self.reaps_at_most(count) || (1..=count).contains(&batch)
     }
 
-    /// A direction's part of all requests, from 0 to 1.
-    pub fn share(&self, side: &FioSide) -> f64 {
-        if self.ios > 0 { side.ios as f64 / self.ios as f64 } else { 0.0 }
+    /// A direction's part of all bytes, from 0 to 1: the samples are bytes.
+    fn share(&self, side: &FioSide) -> f64 {
+        if self.bytes > 0 { side.bytes as f64 / self.bytes as f64 } else { 0.0 }
     }
 
     /// Shares of processor time, user and system, in percent; fio charges a job's threads against the sum of their times.
@@ -304,7 +304,9 @@ impl FioJob {
     /// The same in requests a second.
     pub fn requests_a_second(&self, side: &FioSide) -> Spread {
         let share = self.share(side);
-        Spread::of(self.samples.iter().map(|sample| sample * share / self.workload.bs.0.max(1) as f64))
+        // Sizes may be drawn, and those of runs at once may differ.
+        let mean_bytes = side.bytes.max(1) as f64 / side.ios.max(1) as f64;
+        Spread::of(self.samples.iter().map(|sample| sample * share / mean_bytes))
     }
 
     pub fn seconds(&self) -> f64 {
@@ -381,7 +383,8 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
-    use halfpower_spec::{Issuing, Nanos, Run};
+    use halfpower_record::{ByDirection, Series};
+    use halfpower_spec::{Bytes, Issuing, Nanos, Run, Rw};
 
     use super::*;
 
@@ -409,6 +412,21 @@ mod tests {
         assert_eq!((sum.workload.threads, sum.user_ns), (4, 750_000_000));
         assert_eq!(sum.devices["sda"].busy_ms, 100, "each run counted all that the device did");
         assert!(FioJob::of_group(&[]).is_none());
+    }
+
+    #[test]
+    fn rates_over_time_of_a_direction_are_those_of_its_own_sizes() {
+        let mut run = record(100, 1_000_000_000, 1);
+        run.run.workload.rw = Rw::Randmixed;
+        run.run.workload.bs = Bytes(65536);
+        run.read_ios = 50;
+        run.bytes = 50 * 4096 + 50 * 65536;
+        run.by_direction = Some(ByDirection { read_bytes: 50 * 4096, ..ByDirection::default() });
+        run.series = Series { step_ns: 500_000_000, bytes: vec![run.bytes / 2; 2] };
+        let sum = FioJob::of_group(&[&run]).unwrap();
+        let means = |side: &FioSide| [sum.kib_a_second(side).mean.round(), sum.requests_a_second(side).mean.round()];
+        assert_eq!([means(&sum.read), means(&sum.write)], [[200.0, 50.0], [3200.0, 50.0]]);
+        assert_eq!(means(&sum.trim), [0.0, 0.0]);
     }
 
     #[test]
