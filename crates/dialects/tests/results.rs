@@ -3,7 +3,9 @@
 use halfpower_dialects::sqlio::{self, TraceLine};
 use halfpower_dialects::{ImportedStudy, Measured, Results, ResultsError, diskspd, gathered, read_results};
 use halfpower_record::{Environment, LaneRecord, LaneRole, LaneSide, Record, TargetKind, Tool, Unknown};
-use halfpower_spec::{Cache, Direction, EngineName, Pattern, Rw};
+use halfpower_spec::{
+    Bytes, Cache, Direction, EngineName, IoPriority, Jump, Nanos, Pattern, RandomDistribution, Rw, Workload,
+};
 
 use crate::sample::record;
 
@@ -315,9 +317,8 @@ fn each_repetition_of_ior_is_a_record() {
     assert!(refused(&IOR[..IOR.len() / 2]).contains("no JSON of IOR"), "{}", refused(&IOR[..IOR.len() / 2]));
 }
 
-/// What halfpower prints as another tool is read back as what was measured.
-#[test]
-fn what_is_printed_in_another_tool_s_layout_comes_back() {
+/// A run of random reads by two threads.
+fn of_two_threads() -> Record {
     let mut measured = record(3);
     measured.run.workload.rw = Rw::Randread;
     measured.run.workload.threads = 2;
@@ -335,6 +336,13 @@ fn what_is_printed_in_another_tool_s_layout_comes_back() {
         writes: Some(LaneSide::default()),
     };
     measured.lanes = vec![lane, lane];
+    measured
+}
+
+/// What halfpower prints as another tool is read back as what was measured.
+#[test]
+fn what_is_printed_in_another_tool_s_layout_comes_back() {
+    let measured = of_two_threads();
     let lines = [("diskspd", "-b4K -d10 -o4 -t2 -r -L -Sh F"), ("sqlio", "-kR -s10 -frandom -b4 -o4 -t2 -LS F")];
     for (tool, line) in lines {
         let line = super::words(line);
@@ -361,6 +369,45 @@ fn what_is_printed_in_another_tool_s_layout_comes_back() {
         assert!((back.iops() / measured.iops() - 1.0).abs() < 0.001, "{tool}: {} {}", back.iops(), measured.iops());
         assert!((back.mbps() / measured.mbps() - 1.0).abs() < 0.001, "{tool}: {} {}", back.mbps(), measured.mbps());
         assert_eq!(back.origin.as_ref().unwrap().target.as_deref(), file.to_str(), "{tool}");
+    }
+}
+
+/// What a run of diskspd's line was asked for beside the usual is printed, and so does not come back as a usual run.
+#[test]
+fn options_of_diskspd_are_printed_and_come_back() {
+    let back = |line: &str, change: fn(&mut Workload)| {
+        let translation = diskspd::translate(&super::words(line)).unwrap();
+        let mut measured = of_two_threads();
+        change(&mut measured.run.workload);
+        let done = Measured { run: &translation.runs[0], record: measured, environment: Environment::default() };
+        let mut printed = Vec::new();
+        translation.print(&[done], &mut printed).unwrap();
+        let printed = String::from_utf8(printed).unwrap();
+        let settings = read(&printed).records[0].origin.as_ref().unwrap().settings.clone();
+        (printed, settings)
+    };
+    let changes: [fn(&mut Workload); 8] = [
+        |workload| workload.options.blockalign = Bytes(16384),
+        |workload| workload.options.jump = Jump::Share(30),
+        |workload| workload.options.random_distribution = RandomDistribution::Zipf(1200),
+        |workload| (workload.options.thinktime, workload.options.thinktime_blocks) = (Nanos(10_000_000), 100),
+        |workload| (workload.rw, workload.options.stride) = (Rw::Read, Bytes(65536)),
+        |workload| (workload.rw, workload.options.backwards) = (Rw::Read, true),
+        |workload| (workload.rw, workload.options.same_blocks) = (Rw::Read, true),
+        |_| {},
+    ];
+    for form in ["text", "xml"] {
+        let line = format!("-b4K -d10 -o4 -t2 -r -L -Sh -R{form} sim:");
+        let are_told = changes.map(|change| !back(&line, change).1.is_empty());
+        assert_eq!(are_told, [true, true, true, true, true, true, true, false], "{form}");
+        let (shown, _) = back(&line, |workload| {
+            workload.options.io_priority = Some(IoPriority::of_numbers(3, 0, 0).unwrap());
+        });
+        let told = if form == "xml" { "<IOPriority>1</IOPriority>" } else { "IO priority: very low" };
+        assert!(shown.contains(told), "{shown}");
+        let (shown, _) = back(&format!("{line} null:"), |_| {});
+        let told = if form == "xml" { "<ThreadCount>4</ThreadCount>" } else { "thread count:\t\t4\n" };
+        assert!(shown.contains(told), "{shown}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use halfpower_record::{CpuTimes, LaneRecord, LaneRole, LaneSide, Latency, Record};
-use halfpower_spec::{Cache, Direction, Pattern, UtcTime};
+use halfpower_spec::{Cache, Direction, Jump, Pattern, RandomDistribution, UtcTime, Workload};
 
 use super::options::Shown;
 use crate::Measured;
@@ -42,7 +42,7 @@ pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write)
     writeln!(out, "Results for timespan 1:")?;
     writeln!(out, "{}\n", "*".repeat(79))?;
     writeln!(out, "actual test time:\t{:.2}s", record.seconds())?;
-    writeln!(out, "thread count:\t\t{}", record.run.workload.threads)?;
+    writeln!(out, "thread count:\t\t{}", threads(measured))?;
     writeln!(out, "proc count:\t\t{}\n", record.cpu.machine.len())?;
     processors(record, out)?;
     for (heading, direction) in
@@ -55,7 +55,10 @@ pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write)
 
 fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Result<()> {
     let run = &measured.record.run;
-    let workload = &measured.record.run.workload;
+    let workload = &run.workload;
+    let options = &workload.options;
+    let burst = if options.thinktime.0 > 0 { options.thinktime_blocks } else { 0 };
+    let class = ["very low", "low", "normal"][priority(workload) - 1];
     writeln!(out, "\nInput parameters:\n\n\ttimespan:   1\n\t-------------")?;
     writeln!(out, "\tduration: {}s", run.runtime.seconds())?;
     writeln!(out, "\twarm up time: {}s", shown.warm_up_s)?;
@@ -66,7 +69,7 @@ fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
     writeln!(out, "\trandom seed: {}", run.seed)?;
     for file in &measured.run.files {
         writeln!(out, "\tpath: '{}'", file.display())?;
-        writeln!(out, "\t\tthink time: 0ms\n\t\tburst size: 0")?;
+        writeln!(out, "\t\tthink time: {}ms\n\t\tburst size: {burst}", options.thinktime.0 as f64 / 1e6)?;
         for line in caching(workload.cache) {
             writeln!(out, "\t\t{line}")?;
         }
@@ -79,13 +82,8 @@ fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
             }
         }
         writeln!(out, "\t\tblock size: {}", size(workload.bs.0))?;
-        match workload.rw.pattern() {
-            Pattern::Random => writeln!(out, "\t\tusing random I/O (alignment: {})", size(workload.bs.0))?,
-            Pattern::Unknown => {}
-            Pattern::Sequential => {
-                let stride = workload.options.stride.0.max(workload.bs.0);
-                writeln!(out, "\t\tusing sequential I/O (stride: {})", size(stride))?;
-            }
+        for line in order(workload) {
+            writeln!(out, "\t\t{line}")?;
         }
         writeln!(out, "\t\tnumber of outstanding I/O operations per thread: {}", workload.iodepth)?;
         writeln!(out, "\t\tthreads per file: {}", workload.threads)?;
@@ -94,9 +92,58 @@ fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
             writeln!(out, "\t\tthroughput rate-limited to {rate:.0} bytes/ms")?;
         }
         writeln!(out, "\t\tusing the engine {} of halfpower {}", measured.record.engine, env!("CARGO_PKG_VERSION"))?;
-        writeln!(out, "\t\tIO priority: normal\n")?;
+        writeln!(out, "\t\tIO priority: {class}\n")?;
     }
     Ok(())
+}
+
+/// The order of offsets, a line each for what is said of it.
+fn order(workload: &Workload) -> Vec<String> {
+    let options = &workload.options;
+    let alignment = size(workload.alignment().0);
+    let mut lines = Vec::new();
+    if options.same_blocks {
+        lines.push("using parallel async I/O".to_string());
+    }
+    match (workload.rw.pattern(), random_percent(options.jump)) {
+        (Pattern::Random, 100) => lines.push(format!("using random I/O (alignment: {alignment})")),
+        (Pattern::Random, percent) => {
+            let share = format!("{percent}% random");
+            lines.push(format!("using mixed random/sequential I/O ({share}) (alignment/stride: {alignment})"));
+        }
+        (Pattern::Sequential, _) => {
+            let sign = if options.backwards { "-" } else { "" };
+            let stride = size(options.stride.0.max(workload.bs.0));
+            lines.push(format!("using sequential I/O (stride: {sign}{stride})"));
+        }
+        (Pattern::Unknown, _) => {}
+    }
+    if options.random_distribution != RandomDistribution::Even {
+        lines.push(format!("IO Distribution: {}", options.random_distribution));
+    }
+    lines
+}
+
+/// Threads of all targets.
+pub(super) fn threads(measured: &Measured<'_>) -> usize {
+    measured.record.run.workload.threads as usize * measured.run.files.len().max(1)
+}
+
+/// The share of a random run's requests that jump, in whole percent.
+pub(super) fn random_percent(jump: Jump) -> u32 {
+    match jump {
+        Jump::Every(requests) => (100 / requests.max(1)).max(1),
+        Jump::Share(percent) => percent,
+    }
+}
+
+/// diskspd's number of the I/O priority: 1, very low, 2, low, or 3, normal.
+pub(super) fn priority(workload: &Workload) -> usize {
+    match workload.options.io_priority.map(|priority| (priority.class(), priority.level())) {
+        Some((3, _)) => 1,
+        Some((2, 7)) => 2,
+        _ => 3,
+    }
 }
 
 fn caching(cache: Cache) -> &'static [&'static str] {

@@ -4,8 +4,9 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use halfpower_record::{CpuTimes, LaneRecord, LaneRole, Latency, Record};
-use halfpower_spec::{Direction, Pattern, UtcTime};
+use halfpower_spec::{Direction, EngineName, Pattern, RandomDistribution, UtcTime, Workload};
 
+use super::layout::{priority, random_percent, threads as threads_of_all};
 use super::options::Shown;
 use crate::Measured;
 
@@ -51,7 +52,7 @@ pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write)
         xml.within("TimeSpan", |xml| {
             xml.leaves(&[
                 ("TestTimeSeconds", &format!("{:.2}", record.seconds())),
-                ("ThreadCount", &record.run.workload.threads),
+                ("ThreadCount", &threads_of_all(measured)),
                 ("RequestCount", &0),
                 ("ProcCount", &record.cpu.machine.len()),
             ])?;
@@ -66,13 +67,6 @@ pub(super) fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write)
 
 fn profile(shown: &Shown, measured: &Measured<'_>, xml: &mut Elements<'_>) -> io::Result<()> {
     let run = &measured.record.run;
-    let workload = &run.workload;
-    let writes_percent = match workload.rw.direction() {
-        Some(Direction::Read) => 0,
-        Some(Direction::Write) => 100,
-        None => 100 - workload.rwmixread,
-    };
-    let order = if workload.rw.pattern() == Pattern::Random { "Random" } else { "StrideSize" };
     xml.leaves(&[("Progress", &0), ("ResultFormat", &"xml"), ("Verbose", &false)])?;
     xml.within("TimeSpans", |xml| {
         xml.within("TimeSpan", |xml| {
@@ -86,24 +80,66 @@ fn profile(shown: &Shown, measured: &Measured<'_>, xml: &mut Elements<'_>) -> io
             xml.within("Targets", |xml| {
                 for file in &measured.run.files {
                     xml.within("Target", |xml| {
-                        xml.leaves(&[
-                            ("Path", &file.display()),
-                            ("BlockSize", &workload.bs.0),
-                            ("BaseFileOffset", &workload.options.region.map_or(0, |region| region.from.0)),
-                            ("DisableOSCache", &workload.cache.direct()),
-                            ("WriteThrough", &workload.cache.durable()),
-                            (order, &workload.bs.0),
-                            ("RequestCount", &workload.iodepth),
-                            ("WriteRatio", &writes_percent),
-                            ("ThreadsPerFile", &workload.threads),
-                            ("IOPriority", &3),
-                        ])
+                        xml.leaf("Path", file.display())?;
+                        target(&run.workload, xml)
                     })?;
                 }
                 Ok(())
             })
         })
     })
+}
+
+/// What a target is asked for; options that are not in use are left out, as in diskspd's profiles.
+fn target(workload: &Workload, xml: &mut Elements<'_>) -> io::Result<()> {
+    let options = &workload.options;
+    let writes_percent = match workload.rw.direction() {
+        Some(Direction::Read) => 0,
+        Some(Direction::Write) => 100,
+        None => 100 - workload.rwmixread,
+    };
+    xml.leaves(&[
+        ("BlockSize", &workload.bs.0),
+        ("BaseFileOffset", &options.region.map_or(0, |region| region.from.0)),
+        ("DisableOSCache", &workload.cache.direct()),
+        ("WriteThrough", &workload.cache.durable()),
+    ])?;
+    order(workload, xml)?;
+    if options.thinktime.0 > 0 {
+        xml.leaf("ThinkTime", options.thinktime.0.div_ceil(1_000_000))?;
+        xml.leaf("BurstSize", options.thinktime_blocks)?;
+    }
+    if let Some(arrival) = workload.rate {
+        let bytes_a_ms = arrival.iops as f64 * workload.mean_bytes() / 1000.0;
+        xml.leaf("Throughput", bytes_a_ms.round().max(1.0))?;
+    }
+    xml.leaves(&[
+        ("RequestCount", &workload.iodepth),
+        ("WriteRatio", &writes_percent),
+        ("ThreadsPerFile", &workload.threads),
+        ("IOPriority", &priority(workload)),
+    ])
+}
+
+/// The order of offsets, and how they are reached.
+fn order(workload: &Workload, xml: &mut Elements<'_>) -> io::Result<()> {
+    let options = &workload.options;
+    if workload.rw.pattern() == Pattern::Random {
+        xml.leaf("Random", workload.alignment().0)?;
+        let percent = random_percent(options.jump);
+        if percent < 100 {
+            xml.leaf("RandomRatio", percent)?;
+        }
+    } else {
+        xml.leaf("StrideSize", options.stride.0.max(workload.bs.0))?;
+    }
+    if options.random_distribution != RandomDistribution::Even {
+        xml.leaf("Distribution", options.random_distribution)?;
+    }
+    let is_mapped = workload.engine == EngineName::Mmap;
+    let flags =
+        [("Backwards", options.backwards), ("ParallelAsyncIO", options.same_blocks), ("MemoryMappedIo", is_mapped)];
+    flags.iter().filter(|(_, is_on)| *is_on).try_for_each(|(name, is_on)| xml.leaf(name, is_on))
 }
 
 fn processors(record: &Record, xml: &mut Elements<'_>) -> io::Result<()> {

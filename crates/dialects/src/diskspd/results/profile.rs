@@ -141,7 +141,8 @@ fn count(of: &Element<'_>, name: &'static str) -> Result<u32, FileError> {
 /// Settings that workloads here cannot express.
 fn special(target: &Element<'_>, bs: u64) -> Result<Vec<String>, FileError> {
     let numbers = ["RandomRatio", "ThinkTime", "BurstSize", "Throughput"];
-    let flags = ["InterlockedSequential", "ParallelAsyncIO", "MemoryMappedIo", "DisableLocalCache"];
+    // The last one is halfpower's own.
+    let flags = ["InterlockedSequential", "ParallelAsyncIO", "MemoryMappedIo", "DisableLocalCache", "Backwards"];
     let mut special = Vec::new();
     for name in numbers {
         if target.or_zero(name)? > 0 {
