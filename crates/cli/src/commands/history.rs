@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -140,7 +141,7 @@ fn candidates(named: &[PathBuf], unread: &mut Vec<UnreadStudy>) -> Vec<Candidate
     let mut paths = Vec::new();
     for path in named {
         match path.is_dir() {
-            true => within(path, 0, &mut paths),
+            true => within(path, 0, &mut paths, unread),
             false => paths.push(path.clone()),
         }
     }
@@ -149,23 +150,32 @@ fn candidates(named: &[PathBuf], unread: &mut Vec<UnreadStudy>) -> Vec<Candidate
     let candidate = |path: PathBuf| match FileStamp::of(&path) {
         Ok(stamp) => Some(Candidate { path, stamp }),
         Err(error) => {
-            let name = path.display().to_string();
-            let why = format!("{name} cannot be read: {error}; check the name and the permissions");
-            unread.push(UnreadStudy { name, why });
+            unread.push(unreadable(&path, &error));
             None
         }
     };
     paths.into_iter().filter_map(candidate).collect()
 }
 
-/// Adds the studies in a folder, by their ending.
-fn within(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+fn unreadable(path: &Path, error: &io::Error) -> UnreadStudy {
+    let name = path.display().to_string();
+    let why = format!("{name} cannot be read: {error}; check the name and the permissions");
+    UnreadStudy { name, why }
+}
+
+/// Adds the studies in a folder, by their ending. A folder that cannot be read may hold some, but for that in which a
+/// check of the file system puts what has lost its name.
+fn within(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>, unread: &mut Vec<UnreadStudy>) {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(_) if folder.ends_with("lost+found") => return,
+        Err(error) => return unread.push(unreadable(folder, &error)),
+    };
     for entry in entries.flatten() {
         let path = entry.path();
         let is_study = path.extension().is_some_and(|ending| ending == ENDING);
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth < DEEPEST => within(&path, depth + 1, paths),
+            Ok(kind) if kind.is_dir() && depth < DEEPEST => within(&path, depth + 1, paths, unread),
             Ok(kind) if is_study && !kind.is_dir() => paths.push(path),
             _ => {}
         }
@@ -346,4 +356,21 @@ fn answer(history: &History) -> Result<()> {
     let holding: Vec<String> =
         history.fail_if.iter().filter(|finding| finding.holds).map(|finding| holding(finding, "")).collect();
     if holding.is_empty() { Ok(()) } else { Err(ConditionHolds::of(holding.join("; ")).into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_told() {
+        let (mut paths, mut unread) = (Vec::new(), Vec::new());
+        // Root reads every folder, but no file as one.
+        within(Path::new("/proc/version"), 0, &mut paths, &mut unread);
+        let told: Vec<&str> = unread.iter().map(|one| one.why.as_str()).collect();
+        assert!(paths.is_empty() && told.len() == 1, "{told:?}");
+        assert!(told[0].starts_with("/proc/version cannot be read: "), "{told:?}");
+        within(Path::new("/no/such/lost+found"), 0, &mut paths, &mut unread);
+        assert_eq!(unread.len(), 1);
+    }
 }
