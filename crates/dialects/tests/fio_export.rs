@@ -7,7 +7,7 @@ use halfpower_record::{
     DepthSearch, DeviceRequests, DeviceUse, Environment, HostShare, LaneLatencies, LaneRecord, LaneRole, LaneSide,
     Record, Unknown,
 };
-use halfpower_spec::{EngineName, Pass, Rw};
+use halfpower_spec::{Arrival, Arrivals, EngineName, Nanos, Pass, RandomDistribution, Rw, Workload};
 use serde_json::Value;
 
 /// Three plain runs of one cell, and one run with the soaker.
@@ -85,6 +85,24 @@ fn the_settings_are_text_under_fio_s_names() {
         assert_eq!(options[name], value, "{options}");
     }
     assert_eq!(options["ioengine"], "psync", "fio's name for our sync");
+}
+
+#[test]
+fn what_else_was_asked_for_stands_there_and_makes_no_plain_cell() {
+    let settings = |change: fn(&mut Workload)| {
+        let mut records = runs();
+        records.iter_mut().for_each(|record| change(&mut record.run.workload));
+        let exported = document(&records).to_string();
+        let back = read_results("exported", exported.as_bytes()).unwrap();
+        back.records[0].origin.as_ref().unwrap().settings.join("; ")
+    };
+    assert_eq!(settings(|_| {}), "");
+    assert_eq!(settings(|workload| workload.options.random_distribution = RandomDistribution::Shuffled), "");
+    assert_eq!(settings(|workload| workload.options.connections = 4), "");
+    let thinks = settings(|workload| workload.options.thinktime = Nanos(20_000));
+    assert!(thinks.starts_with("halfpower_options=--thinktime "), "{thinks}");
+    let paced = settings(|workload| workload.rate = Some(Arrival { iops: 100, arrivals: Arrivals::Poisson }));
+    assert_eq!(paced, "halfpower_options=--rate-iops 100 --arrivals poisson");
 }
 
 #[test]

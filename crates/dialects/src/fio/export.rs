@@ -10,7 +10,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use halfpower_record::{DeviceUse, Latency, Record, RecordError, Unknown};
-use halfpower_spec::{DurableBy, EngineName, FlushCall, IoMem, Issuing, UtcTime, WorkloadOptions};
+use halfpower_spec::{
+    Arrival, DurableBy, EngineName, FlushCall, IoMem, Issuing, OptionRow, RandomDistribution, UtcTime, Workload,
+    WorkloadOption, WorkloadOptions,
+};
 use serde_json::{Map, Value, json};
 
 use super::job_sum::{FioJob, FioSide, cells};
@@ -339,7 +342,7 @@ fn options(cell: &FioJob, target: &str, name: &str) -> Value {
         let word = if workload.options.durable_by == DurableBy::Osync { "sync" } else { "dsync" };
         options.insert("sync".to_string(), json!(word));
     }
-    for (key, value) in asked_of_the_kernel(&workload.options) {
+    for (key, value) in asked_of_the_kernel(&workload.options).into_iter().chain(others(workload)) {
         options.insert(key.to_string(), json!(value));
     }
     if workload.options.fdatasync > 0 {
@@ -370,6 +373,42 @@ fn asked_of_the_kernel(options: &WorkloadOptions) -> Vec<(&'static str, String)>
         asked.extend([("prioclass", priority.class().to_string()), ("prio", priority.level().to_string())]);
     }
     asked
+}
+
+/// Options that stand there by fio's names, and those with which a result is the same cell all the same.
+const TOLD: [WorkloadOption; 13] = [
+    WorkloadOption::Fdatasync,
+    WorkloadOption::FlushBy,
+    WorkloadOption::DurableBy,
+    WorkloadOption::Bssplit,
+    WorkloadOption::Uncached,
+    WorkloadOption::Atomic,
+    WorkloadOption::IoPriority,
+    WorkloadOption::IoSize,
+    WorkloadOption::EndFlush,
+    WorkloadOption::RampTime,
+    WorkloadOption::Fadvise,
+    WorkloadOption::Connections,
+    WorkloadOption::Sealing,
+];
+
+/// All else that a run was asked for, as flags of `halfpower run`: whoever reads the results must not take it for one
+/// that was not asked for that. `None` without any.
+fn others(workload: &Workload) -> Option<(&'static str, String)> {
+    let is_other = |row: &OptionRow| match row.option {
+        // Without norandommap, fio's random requests come in this order.
+        WorkloadOption::RandomDistribution => workload.options.random_distribution != RandomDistribution::Shuffled,
+        // From the first byte on, it is the size.
+        WorkloadOption::Region => workload.options.region.is_some_and(|region| region.from.0 > 0),
+        option => !TOLD.contains(&option),
+    };
+    let given = workload.options.given().filter(|(row, _)| is_other(row));
+    let mut flags: Vec<String> =
+        given.map(|(row, value)| format!("--{} {value}", row.flag).trim_end().to_string()).collect();
+    if let Some(Arrival { iops, arrivals }) = workload.rate {
+        flags.push(format!("--rate-iops {iops} --arrivals {}", arrivals.word()));
+    }
+    (!flags.is_empty()).then(|| ("halfpower_options", flags.join(" ")))
 }
 
 /// How requests are handed to the kernel, as fio's options; 0 means the whole depth there too.
