@@ -372,6 +372,18 @@ fn what_is_printed_in_another_tool_s_layout_comes_back() {
     }
 }
 
+#[test]
+fn threads_of_several_files_are_those_of_all_in_sqlio_s_layout() {
+    let translation = sqlio::translate(&super::words("-kR -s10 -frandom -b4 -o4 -t2 -LS sim: null:")).unwrap();
+    let done = Measured { run: &translation.runs[0], record: of_two_threads(), environment: Environment::default() };
+    let mut printed = Vec::new();
+    translation.print(&[done], &mut printed).unwrap();
+    let printed = String::from_utf8(printed).unwrap();
+    let back = &read(&printed).records[0];
+    assert_eq!((back.run.workload.threads, back.span_bytes), (4, 2 << 30), "{printed}");
+    assert_eq!(back.origin.as_ref().unwrap().target.as_deref(), Some("sim:, null:"), "{printed}");
+}
+
 /// What a run of diskspd's line was asked for beside the usual is printed, and so does not come back as a usual run.
 #[test]
 fn options_of_diskspd_are_printed_and_come_back() {

@@ -22,21 +22,21 @@ fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
     let Measured { run, record, .. } = measured;
     let workload = &record.run.workload;
     let names: Vec<String> = run.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-    let file = names.join(", ");
+    let all_files = if names.len() == 1 { "file" } else { "files" };
+    let all_names = names.join(" and ");
     writeln!(out, "sqlio (halfpower {})", env!("CARGO_PKG_VERSION"))?;
     if shown.latency {
         writeln!(out, "using system counter for latency timings, 1000000000 counts per second")?;
     }
-    let threads = workload.threads;
+    let threads = workload.threads as usize;
+    let all_threads = threads * names.len().max(1);
     if let Some(path) = &shown.parameter_file {
         writeln!(out, "parameter file used: {path}")?;
-        for name in &names {
-            writeln!(
-                out,
-                "\tfile {name} with {threads} thread{} (0-{}) using mask 0x0 (0)",
-                plural(threads),
-                threads - 1
-            )?;
+        for (nth, name) in names.iter().enumerate() {
+            let first = nth * threads;
+            let last = (first + threads).saturating_sub(1);
+            let word = plural(threads);
+            writeln!(out, "\tfile {name} with {threads} thread{word} ({first}-{last}) using mask 0x0 (0)")?;
         }
     }
     let (doing, preposition) = match workload.rw.direction() {
@@ -44,7 +44,8 @@ fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
         _ => ("writing", "to"),
     };
     let seconds = record.run.runtime.seconds();
-    writeln!(out, "{threads} thread{} {doing} for {seconds} secs {preposition} file {file}", plural(threads))?;
+    let word = plural(all_threads);
+    writeln!(out, "{all_threads} thread{word} {doing} for {seconds} secs {preposition} {all_files} {all_names}")?;
     let order = if workload.rw.pattern() == Pattern::Random { "random" } else { "sequential" };
     writeln!(out, "\tusing {}KB {order} IOs", workload.bs.kib())?;
     if record.engine != EngineName::Sync {
@@ -55,12 +56,14 @@ fn print(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
         Some(mib) => ("specified", mib),
         None => ("current", record.span_bytes >> 20),
     };
-    writeln!(out, "using {kind} size: {mib} MB for file: {file}")?;
+    for name in &names {
+        writeln!(out, "using {kind} size: {mib} MB for file: {name}")?;
+    }
     writeln!(out, "initialization done")?;
     figures(shown, record, out)
 }
 
-fn plural(count: u32) -> &'static str {
+fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
