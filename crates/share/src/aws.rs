@@ -59,11 +59,19 @@ pub(crate) fn find(file: Option<&Path>, variable: Variable<'_>) -> Result<Creden
     }
     let region = REGIONS.iter().find_map(|name| variable(name)).or(found.region);
     let region = region.or(config.and_then(|section| section.region)).unwrap_or_else(|| USUAL_REGION.to_string());
-    let (user, password) = match (found.key, found.secret) {
-        (Some(key), Some(secret)) => (key, secret),
-        (None, None) => Default::default(),
-        (Some(_), None) => return wrong(format!("there is an access key without its secret key; set {SECRET} too")),
-        (None, Some(_)) => return wrong(format!("there is a secret key without its access key; set {KEY} too")),
+    let (user, password) = match (found.key, found.secret, file) {
+        (Some(key), Some(secret), _) => (key, secret),
+        // Whoever names a file does not mean to be anonymous.
+        (None, None, Some(path)) => {
+            return wrong(format!(
+                "--credentials {}: it has no keys for the profile {profile}; write aws_access_key_id= and \
+                 aws_secret_access_key= there, or name another profile with {PROFILE}",
+                path.display()
+            ));
+        }
+        (None, None, None) => Default::default(),
+        (Some(_), None, _) => return wrong(format!("there is an access key without its secret key; set {SECRET} too")),
+        (None, Some(_), _) => return wrong(format!("there is a secret key without its access key; set {KEY} too")),
     };
     let token = found.token.unwrap_or_default();
     // These go into header lines, which a line break would corrupt.
@@ -201,6 +209,14 @@ mod tests {
         assert_eq!((found.user.as_str(), found.region.as_str()), ("AK1", "eu-north-1"));
         let error = Place::new().with(PROFILE, "nobody").find(None).unwrap_err().to_string();
         assert!(error.contains("nobody"), "{error}");
+    }
+
+    #[test]
+    fn a_named_file_without_keys_for_the_profile_is_refused() {
+        let place = Place::new().with(PROFILE, "lab");
+        let named = place.file("mine", "[default]\naws_access_key_id=AK\naws_secret_access_key=hidden\n");
+        let error = place.find(Some(&named)).unwrap_err().to_string();
+        assert!(error.contains("mine: it has no keys for the profile lab") && !error.contains("hidden"), "{error}");
     }
 
     #[test]
