@@ -13,6 +13,9 @@ use halfpower_spec::Target;
 /// Longest time for all checks. They take a fraction of a second, but a server that does not answer could hold them up
 /// without end.
 const LONGEST: Duration = Duration::from_secs(2);
+/// What is noted where they did not end in time: nothing found is not all well then.
+pub const NOT_IN_TIME: &str =
+    "the checks of settings did not end in time, so that nothing is known of what they look at";
 
 /// What the checks find at each folder, file or device of a target; empty if it has none on this machine, `None` if the
 /// checks did not end in time.

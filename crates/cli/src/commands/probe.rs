@@ -9,7 +9,7 @@ use halfpower_probe::Root;
 use halfpower_record::Environment;
 use halfpower_spec::Target;
 
-use super::looked_at::looked_at;
+use super::looked_at::{NOT_IN_TIME, looked_at};
 use super::{SILENCE_OF_A_SERVER, access, line, refuse_credentials, to_output};
 use crate::args::ProbeArgs;
 use crate::values::reached;
@@ -48,9 +48,12 @@ fn environments(args: &ProbeArgs) -> Result<Vec<(String, Environment)>> {
     let of_path = |path: &Path| -> Result<(String, Environment)> {
         let there = path.canonicalize();
         there.with_context(|| format!("{}: name an existing folder, file or device", path.display()))?;
-        let environment = halfpower_probe::probe_path(&Root::live(), path)?;
-        let diagnoses = looked_at(&Target::Path(path.to_path_buf())).unwrap_or_default();
-        Ok((path.display().to_string(), Environment { diagnoses, ..environment }))
+        let mut environment = halfpower_probe::probe_path(&Root::live(), path)?;
+        match looked_at(&Target::Path(path.to_path_buf())) {
+            Some(diagnoses) => environment.diagnoses = diagnoses,
+            None => environment.notes.push(NOT_IN_TIME.to_string()),
+        }
+        Ok((path.display().to_string(), environment))
     };
     let simulated = |backend: SimulatedTarget| vec![(target.to_string(), backend.environment().clone())];
     Ok(match target {

@@ -13,7 +13,7 @@ use halfpower_spec::{Application, Bytes, Experiment, Nanos, Question, Target, sh
 use halfpower_study::Ending;
 
 use super::applications::listed;
-use super::looked_at::looked_at;
+use super::looked_at::{NOT_IN_TIME, looked_at};
 use super::question::{asked, check_cells, open_target, question, without_direct, without_what_commands_lack};
 use super::report::{Analysed, style};
 use super::{destination, line, outcome, sessions, switched_write_cache, to_styled_output, with_far_end};
@@ -332,9 +332,7 @@ fn resumed(mut file: StudyFile, backend: &mut dyn TargetBackend, stop: &AtomicBo
 fn look_first(target: &Target, backend: &mut dyn TargetBackend) {
     match looked_at(target) {
         Some(found) => backend.environment_mut().diagnoses = found,
-        None => {
-            backend.note("the checks of settings did not end in time, so that nothing is known of what they look at")
-        }
+        None => backend.note(NOT_IN_TIME),
     }
 }
 
