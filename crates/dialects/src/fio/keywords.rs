@@ -47,7 +47,7 @@ pub(super) fn replaced(value: &[u8]) -> Result<OsString, String> {
 fn number_of(keyword: &str) -> Result<u64, String> {
     match keyword {
         "ncpus" => Ok(std::thread::available_parallelism().map_or(1, |count| count.get() as u64)),
-        "pagesize" => Ok(4096),
+        "pagesize" => Ok(page_bytes()),
         _ => {
             let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
             let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
@@ -55,6 +55,16 @@ fn number_of(keyword: &str) -> Result<u64, String> {
             kib.map(|kib| kib / 1024).ok_or_else(|| "the kernel does not tell how much memory there is".to_string())
         }
     }
+}
+
+/// Bytes of a page, as the kernel told this process (`AT_PAGESZ` of getauxval(3)): machines with ARM or POWER may have
+/// pages of 16 or 64 KiB. 4096 if that cannot be read.
+fn page_bytes() -> u64 {
+    const AT_PAGESZ: u64 = 6;
+    let told = std::fs::read("/proc/self/auxv").unwrap_or_default();
+    let word = |bytes: &[u8]| <[u8; 8]>::try_from(bytes).map_or(0, u64::from_ne_bytes);
+    let mut pairs = told.chunks_exact(16).map(|pair| (word(&pair[..8]), word(&pair[8..])));
+    pairs.find(|(kind, bytes)| *kind == AT_PAGESZ && *bytes > 0).map_or(4096, |(_, bytes)| bytes)
 }
 
 /// The result of whole numbers with `*`, `/`, `+` and `-` between them, the first two first; `None` if it is none.
@@ -100,7 +110,8 @@ mod tests {
         let processors = std::thread::available_parallelism().unwrap().get();
         assert_eq!(of("$ncpus"), Ok(processors.to_string()));
         assert_eq!(of("8*$ncpus+1"), Ok((8 * processors + 1).to_string()));
-        assert_eq!(of("$pagesize"), Ok("4096".to_string()));
+        assert_eq!(of("$pagesize"), Ok(page_bytes().to_string()));
+        assert!(page_bytes() >= 4096 && page_bytes().is_power_of_two(), "{}", page_bytes());
         assert!(of("$mb_memory").unwrap().parse::<u64>().unwrap() > 0);
         assert_eq!(of("4k-8k"), Ok("4k-8k".to_string()), "nothing is computed where no keyword stands");
         assert_eq!(of("data$jobnum"), Ok("data$jobnum".to_string()));
