@@ -4,7 +4,7 @@ use halfpower_dialects::sqlio::{self, TraceLine};
 use halfpower_dialects::{ImportedStudy, Measured, Results, ResultsError, diskspd, gathered, read_results};
 use halfpower_record::{Environment, LaneRecord, LaneRole, LaneSide, Record, TargetKind, Tool, Unknown};
 use halfpower_spec::{
-    Bytes, Cache, Direction, EngineName, IoPriority, Jump, Nanos, Pattern, RandomDistribution, Rw, Workload,
+    Bytes, Cache, Direction, EngineName, IoPriority, Jump, Nanos, Pattern, RandomDistribution, Region, Rw, Workload,
 };
 
 use crate::sample::record;
@@ -384,17 +384,32 @@ fn threads_of_several_files_are_those_of_all_in_sqlio_s_layout() {
     assert_eq!(back.origin.as_ref().unwrap().target.as_deref(), Some("sim:, null:"), "{printed}");
 }
 
+/// A record as the layout prints it that a line of diskspd asks for.
+fn as_diskspd(line: &str, record: Record) -> String {
+    let translation = diskspd::translate(&super::words(line)).unwrap();
+    let done = Measured { run: &translation.runs[0], record, environment: Environment::default() };
+    let mut printed = Vec::new();
+    translation.print(&[done], &mut printed).unwrap();
+    String::from_utf8(printed).unwrap()
+}
+
+#[test]
+fn the_part_of_a_file_that_was_used_comes_back() {
+    let mut measured = of_two_threads();
+    measured.run.workload.options.region = Some(Region { from: Bytes(256 << 20), bytes: Bytes(512 << 20) });
+    for form in ["text", "xml"] {
+        let printed = as_diskspd(&format!("-b4K -d10 -o4 -t2 -r -L -Sh -R{form} sim:"), measured.clone());
+        assert_eq!(read(&printed).records[0].span_bytes, 512 << 20, "{printed}");
+    }
+}
+
 /// What a run of diskspd's line was asked for beside the usual is printed, and so does not come back as a usual run.
 #[test]
 fn options_of_diskspd_are_printed_and_come_back() {
     let back = |line: &str, change: fn(&mut Workload)| {
-        let translation = diskspd::translate(&super::words(line)).unwrap();
         let mut measured = of_two_threads();
         change(&mut measured.run.workload);
-        let done = Measured { run: &translation.runs[0], record: measured, environment: Environment::default() };
-        let mut printed = Vec::new();
-        translation.print(&[done], &mut printed).unwrap();
-        let printed = String::from_utf8(printed).unwrap();
+        let printed = as_diskspd(line, measured);
         let settings = read(&printed).records[0].origin.as_ref().unwrap().settings.clone();
         (printed, settings)
     };

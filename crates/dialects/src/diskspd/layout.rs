@@ -86,6 +86,10 @@ fn input(shown: &Shown, measured: &Measured<'_>, out: &mut dyn Write) -> io::Res
             writeln!(out, "\t\t{line}")?;
         }
         writeln!(out, "\t\tnumber of outstanding I/O operations per thread: {}", workload.iodepth)?;
+        if let Some(region) = options.region {
+            writeln!(out, "\t\tbase file offset: {}", region.from.0)?;
+            writeln!(out, "\t\tmax file size: {}", region.from.0.saturating_add(region.bytes.0))?;
+        }
         writeln!(out, "\t\tthreads per file: {}", workload.threads)?;
         if let Some(arrival) = workload.rate {
             let rate = arrival.iops as f64 * workload.bs.0 as f64 / 1000.0;

@@ -104,6 +104,9 @@ fn target(workload: &Workload, xml: &mut Elements<'_>) -> io::Result<()> {
         ("DisableOSCache", &workload.cache.direct()),
         ("WriteThrough", &workload.cache.durable()),
     ])?;
+    if let Some(region) = options.region {
+        xml.leaf("MaxFileSize", region.from.0.saturating_add(region.bytes.0))?;
+    }
     order(workload, xml)?;
     if options.thinktime.0 > 0 {
         xml.leaf("ThinkTime", options.thinktime.0.div_ceil(1_000_000))?;
