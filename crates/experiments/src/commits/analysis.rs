@@ -618,7 +618,7 @@ mod tests {
         let findings = findings(&Environment::default(), &[usual.clone(), runs(Cache::Both, 16, fdatasync(), 800.0)]);
         assert_eq!((answer(&findings).stops_alone, answer(&findings).stops_together), (None, None));
         let said = &findings.experiments[0].answer;
-        assert!(said.contains("what stops one writer was not measured: give the study a larger budget"), "{said}");
+        assert!(said.contains("What stops one writer was not measured: give the study a larger budget"), "{said}");
         assert!(!findings.experiments[0].short.as_ref().unwrap().sentence.contains("unknown"));
     }
 
